@@ -66,7 +66,7 @@ def classes(steps: Sequence[Mapping[Letter, int]], final: Sequence[bool]) -> lis
 
 
 def _sources(steps: Sequence[Mapping[Letter, int]]) -> list[dict[int, list[int]]]:
-    """Map for each letter each state to the states from which the letter leads to it.
+    """Return for each letter a mapping from each state to the states from which the letter leads there.
 
     One more state, the last, accepts nothing.
     """

@@ -153,11 +153,11 @@ def chain_levels(
 ) -> None:
     """Write the level of each key, and the rows of its chain.
 
-    The chain is the least deepest one: of the chains of this level, the one with the earliest rows. A row extends the
-    chain of the step before that begins last; if any chain is within the window, that one is. With increasing times the
-    chains that end at the present time wait in `waiting` until time goes on. Once the level is known, the same is done
-    backwards with the chains that end first, which finds the first row where a chain of this level begins; from there
-    each step is taken at its earliest row.
+    The chain is the least of the deepest ones: of the chains of this level, the one with the earliest rows. Of the
+    chains that end with the step before, a row extends the one that begins last: if any of them is within the window,
+    it is. With increasing times the chains that end at the present time wait in `waiting` until time goes on. Once the
+    level is known, the same is done backwards with the chains that end first, which finds the first row where a chain
+    of this level begins; from there each step is taken at its earliest row.
     """
     newest, waiting = work[0], work[1]  # of steps up to the level; most keys have one row, and are soon done
     levels, chains = out

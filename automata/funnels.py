@@ -63,7 +63,8 @@ class Reached:
 class KeyedRows:
     """Collects the rows of a funnel in stream order, and returns them grouped by key.
 
-    keys: the number of keys, numbered from 0. They are returned in buckets of neighbouring keys that fit in a cache.
+    keys: the number of keys, numbered from 0. The rows are returned in buckets of neighbouring keys that fit in a
+        cache.
     """
 
     def __init__(self, keys: int, every: bool, steps: int | None = None) -> None:
@@ -154,7 +155,9 @@ class KeyedRows:
             yield low, FunnelRows(keys, starts, *grouped)
 
     def _place(self) -> tuple[int, np.ndarray, tuple[np.ndarray, ...]]:
-        """Return how many bits a key is longer than its bucket, where each bucket ends, and the rows by bucket."""
+        """Return by how many bits a key is longer than the number of its bucket, where each bucket ends, and the
+        rows.
+        """
         from cerify.automata.funnel_kernels import place_rows
 
         size = sum(len(codes) for codes, *_ in self._parts)

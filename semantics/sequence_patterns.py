@@ -164,9 +164,9 @@ class _Search:
     def _ends(self, part: int, at: int, base: int, taken: tuple[int, ...]) -> Iterator[int]:
         """Yield the ends of the matches of the parts from one on, the preferred first.
 
-        base is the row from which a time clause measures: that of the part before. After `.*` that is the row where it
-        has stopped, and before it the row where the whole search was, which is why a time clause beside `.*` measures
-        another pair of rows than one would think. taken: the rows of the conditions before.
+        base: the row from which a time clause measures, which is the row of the part before. Beside `.*` this may
+        surprise: after `.*` it is the row where `.*` has stopped, and before `.*` the row where the whole search was.
+        taken: the rows of the conditions before.
         """
         while True:
             self.looked += 1

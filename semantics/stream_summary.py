@@ -210,7 +210,7 @@ def _show_value(value: Value | None) -> Value | None:
 
 
 def shown_range(one: AttributeSummary) -> str:
-    """Return the range of values as text, or the most frequent ones of texts."""
+    """Return the range of the values as text; for texts, the three most frequent values."""
     if one.value_type == "string" and one.values is not None:
         return ", ".join(_cut(str(value)) for value, _ in one.values.most_common(3))
     return "" if one.low is None else f"{_cut(str(_show_value(one.low)))} to {_cut(str(_show_value(one.high)))}"

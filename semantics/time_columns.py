@@ -105,7 +105,7 @@ class FieldReading:
     """Which fields hold the type and the time of an event, and how the time is read.
 
     type_column, time_column: names, or paths into objects such as "event.category".
-    default_type: the type of events without that field; None makes them an error.
+    default_type: the type of events without a type; with None such an event is an error.
     texts: the attributes whose texts stay texts even if they all look like times.
     types: other names of event types; {"start": "begin"} reads the type start as begin.
     records: the path to the list of events in a file that is one JSON object.
@@ -125,7 +125,7 @@ class FieldReading:
 
     @property
     def reserved(self) -> dict[str, str]:
-        """Return the reserved names by the names of the fields that take them."""
+        """Return the fields of type and time, each with its reserved name."""
         return {self.type_column: TYPE} | ({} if self.time_column is None else {self.time_column: TIME})
 
     def hidden(self, names: Iterable[str]) -> set[str]:
@@ -359,7 +359,8 @@ def times_of_column(
 def times_as_declared(
     values: Sequence[Value | None], field: str, how: TimeReading
 ) -> tuple[list[Value | None], str | None]:
-    """Return the values of a column that a schema declares as timestamp as times, with a warning about their unit.
+    """Return the values of a column as times, because a schema declares it so; also a warning about their unit, or
+    None.
 
     Raises BadTime.
     """

@@ -174,7 +174,7 @@ class Operator:
     name: a word in lower case, for profiles of generators, names of mutants, and the feature of the suite.
     symbol: the operator in messages. title: its name in words.
     clause: the place where its clause is printed, as the cases of the suite cite it.
-    text: the form of its text; a field of the node in braces, and the node itself where these are empty.
+    text: the form of its text: `{field}` stands for a field of the node, and `{}` for the node itself.
     position, level: where parentheses are needed: an operand is put in parentheses if its own level is lower than the
         level of its place. A higher level binds more tightly.
     samples: functions from operands to a node, for generators and tests; the class itself where a node has no other

@@ -1,4 +1,4 @@
-"""Values of attributes: their types, what they can be compared with, and what is exact of them.
+"""Values of attributes: their types, which of them can be compared, and how exact they are.
 
 An int has 64 bits where it is in a column, a float is a binary64, a timestamp is UTC with microseconds, or with
 nanoseconds where data has them (nanoseconds.py). The readers of files, of JSON and of Arrow tables, the predicates and

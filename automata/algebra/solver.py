@@ -2,8 +2,8 @@
 
 For each attribute each kind of value is tried: numbers, strings, times in microseconds, Booleans, and no value. Without
 arithmetic a number is a point on a line, or NaN; with arithmetic it is a 64-bit integer or an IEEE 754 float. An event
-that the solver finds is evaluated before it is used. A combination that z3 cannot decide, or that cannot be expressed,
-counts as possible.
+that the solver finds is checked by evaluation before it is used. A combination that z3 cannot decide, or that cannot be
+expressed, counts as possible.
 """
 
 from __future__ import annotations
@@ -415,7 +415,7 @@ def constant(value: Value) -> Symbol:
 
 
 def _as_float(term: Symbol) -> Symbol:
-    """Return a number as a float, if it is exactly one."""
+    """Return a number as a float. Raises TooHard for an integer that may have no exact float."""
     if term.kind == "float":
         return term
     if not z3.is_int_value(term.expression) or abs(term.expression.as_long()) > EXACT:
@@ -424,7 +424,7 @@ def _as_float(term: Symbol) -> Symbol:
 
 
 def _as_real(term: Symbol) -> Symbol:
-    """Return a number as a point of the line."""
+    """Return a number as a real number. Raises TooHard for NaN and infinity."""
     match term.kind:
         case "real":
             return term

@@ -380,7 +380,7 @@ def _compile_test(test: pred.Predicate) -> Callable[[Value | None], bool]:
 
 
 def _candidates(tests: Sequence[pred.Predicate], value_type: ValueType | None) -> Iterator[Value | None]:
-    """Yield a value of each piece, simple ones first, then the absent value, and last values that are no numbers."""
+    """Yield a value of each piece, simple ones first, then the absent value, and last NaN."""
     constants = [value for test in tests for value in _constants(test)]
     if value_type is not None:
         yield DEFAULT[value_type]

@@ -1,4 +1,4 @@
-"""From unary CEL to complex event automata: tods21, Theorems 6.2 and 7.2.
+"""Compile unary CEL to complex event automata: tods21, Theorems 6.2 and 7.2.
 
 The construction follows the paper case by case, except where the printed case is wrong (see docs/errata.md). Contiguous
 iteration as printed cannot have a round of a single event between two others, so that R:+ stops at two rounds; here the
@@ -181,7 +181,7 @@ class _Steps:
 
 
 def within_events(A: CEA, count: int, budget: Budget) -> CEA:
-    """Return the valuations of A that bind something and whose first and last events are less than `count` apart."""
+    """Return the automaton of those valuations of A that bind something and fit in a window of `count` events."""
 
     def successors(state: tuple[int, int]) -> Iterator[tuple[Label, tuple[int, int]]]:
         q, seen = state  # seen: how many events of the window there were, none before the first mark

@@ -1,4 +1,4 @@
-"""From unary core-CEL to complex event automata: cep17, sections 3, 4 and 6, extended to all that the definition
+"""Compile unary core-CEL to complex event automata: cep17, sections 3, 4 and 6, extended to all that the definition
 allows.
 
 The paper compiles core-CEL in LP-normal form, with strategies only around a whole formula. Here every formula whose

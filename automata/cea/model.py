@@ -389,7 +389,7 @@ def conjunction(A: CEA, B: CEA, budget: Budget) -> CEA:
 def interleaving(A: CEA, B: CEA, budget: Budget) -> CEA:
     """Build ALL: each operand runs on its own interval; one of them begins at the start, and one ends at the end.
 
-    An operand that may skip any event before its first mark needs no waiting state: its runs are the same without.
+    An operand that may skip any event before its first mark needs no waiting state: its runs are the same without one.
     """
     waits_a, waits_b = not _skips_first(A), not _skips_first(B)
     A, B = _with_rests(A), _with_rests(B)
@@ -433,7 +433,7 @@ def unless(A: CEA, B: CEA, algebra: Algebra) -> CEA:
 
 
 def intersection(P: Predicate, Q: Predicate) -> Predicate:
-    """Return the predicate that both predicates imply: the events in both."""
+    """Return the conjunction of two predicates: it is true of the events in both."""
     if Anything() == P or P == Q:
         return Q
     return P if Anything() == Q else Both(P, Q)

@@ -1,4 +1,4 @@
-"""From a complex event automaton back to CEL: tods21, Theorem 6.3, corrected, and made to be read.
+"""Translate a complex event automaton back to CEL: tods21, Theorem 6.3, corrected, with formulas that people can read.
 
 The printed construction marks each event of a run with a fresh variable and puts START around the whole; it projects
 that variable away too early (docs/errata.md). Here `;` joins the parts before and after a state that may skip any
@@ -262,9 +262,9 @@ Label: TypeAlias = dict[Marks, Mask]
 def to_cel(A: CEA, level: Level = "valuations", schema: Schema | None = None, budget: Budget = Budget()) -> cel.Formula:
     """Return a formula with the valuations of A, or the complex events only, at every position of every stream.
 
-    With a schema: of every stream of that schema. CEL has no formula for an event of any type. So without a schema an
-    automaton is refused if it marks events of types that it does not name, or may skip such events only at some states.
-    The smallest I/O-deterministic form is tried too, and the shorter formula returned. Raises Unsupported,
+    With a schema, this holds for the streams of that schema. CEL has no formula for an event of any type. So without a
+    schema an automaton is refused if it marks events of types that it does not name, or may skip such events only at
+    some states. The smallest I/O-deterministic form is tried too, and the shorter formula returned. Raises Unsupported,
     BudgetExceeded.
     """
     A = trim(A)
@@ -403,7 +403,9 @@ class _Rewriting:
         return written
 
     def _events(self, nodes: Iterable[Node]) -> dict[int, cel.Formula]:
-        """Return the letters used as formulas of one event. Record the variables that are bound, and those to keep."""
+        """Return a formula of one event for each letter in use. Record the variables that are bound, and those to
+        keep.
+        """
         used = {node.number for node in nodes if isinstance(node, CeaLetter)}
         kinds = {number: kind for kind, number in self.kinds.items() if number in used}
         self.kept = frozenset(

@@ -1,4 +1,4 @@
-"""From event expressions to minimal automata: vldb92, section 3, with correlation variables also under negation.
+"""Compile event expressions to minimal automata: vldb92, section 3, with correlation variables also under negation.
 
 An event expression is a regular language of histories: E takes place at an event if the history up to it is in the
 language. The constructions follow the paper, except where the printed one is wrong (F /+ E, prefix, and ! on an
@@ -146,7 +146,7 @@ def compile_together(
     """Return the minimal automata of some expressions over one alphabet: expressions are equivalent if and only if
     their automata are equal.
 
-    Raises as compile_expression does.
+    Raises the errors of `compile_expression`.
     """
     return automata_of([_ground(E, schema, budget) for E in expressions], budget)
 

@@ -1,7 +1,7 @@
 """Event expressions behind the interface of all evaluators: a match for each event at which an expression takes place.
 
-ReadableEvaluator takes an automaton, or for attribute variables what makes one for each choice of values;
-CompiledEvaluator takes an automaton.
+ReadableExpressionEvaluator takes an automaton, or the automata of an expression with attribute variables (Symbolic);
+CompiledExpressionEvaluator takes an automaton.
 """
 
 from __future__ import annotations
@@ -71,7 +71,9 @@ class ReadableExpressionEvaluator(Evaluator):
 
     @property
     def counters(self) -> Counters:
-        """Return the counters. states: of all automata. nodes: the choices of values tracked; 0 without variables."""
+        """Return the counters. states: those of all automata. nodes: the choices of values tracked; 0 without
+        variables.
+        """
         automata = (self.automaton,) if isinstance(self.automaton, DFA) else self.automaton.automata.values()
         choices = len(self._machine) if isinstance(self._machine, ParametricMonitor) else 0
         return Counters(self.position - self._first, choices, sum(len(A.following) for A in automata))

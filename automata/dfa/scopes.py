@@ -47,7 +47,8 @@ def ranging_variables(body: expr.Expression, parameters: Sequence[str] = ()) -> 
 
     The caller of a definition chooses the values of its parameters. Another variable that has a single place in a
     single primitive event constrains nothing: "if the same variable appears in multiple places in an expression, it
-    constrains the corresponding values to be identical". One in a constraint, or passed to a name, does constrain.
+    constrains the corresponding values to be identical". A variable in a constraint, or passed to a name, does
+    constrain.
     """
     once: set[str] = set()
     ranging: set[str] = set()

@@ -256,7 +256,8 @@ def _run_kernel(
     rows: Any, bits: Any, keys: Any, of_step: Any, times: Any, window: Any, n: Any, places: Any, begun: Any, found: Any,
     after_steps: Any,
 ) -> Any:  # fmt: skip
-    """Return the number of matches, which are written to found. places: for key and step the positions, -1 for none.
+    """Return the number of matches, which are written to found. places: the positions for each key and step, -1 for
+    none.
 
     after_steps: whether an event of `until` empties the places of its key after the steps of that event, not before.
     """

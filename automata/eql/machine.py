@@ -68,9 +68,9 @@ class SlotProgram:
 class SlotMachine(Evaluator):
     """Finds the matches of a query of EQL over a log that comes in batches.
 
-    Matches come with the batch that completes them; with missing events behind the last step, once the time of an event
-    is beyond the window. `tail`, and any pipe behind such missing events, waits for the end. Raises InputError for an
-    event that comes so late that a slot dropped in the meantime could have mattered.
+    Matches come with the batch that completes them. If a missing event follows the last step, they come once the time
+    of an event is beyond the window. `tail`, and any pipe behind such missing events, waits for the end. Raises
+    InputError for an event that comes so late that a slot dropped in the meantime could have mattered.
     """
 
     STATE = "readable"

@@ -1,7 +1,7 @@
 """Compact complex event sets: tods21, section 9.2, with Algorithm 1.
 
 A node stands for a position, and each path from it to the terminator for a complex event. The children of a node are a
-list of nodes, given by its first and its last node; it runs from the one to the other along next. Nodes are never
+list of nodes, given by its first and its last node; it follows `next` from the first to the last. Nodes are never
 removed, and next is set only once, so a pair of nodes always stands for the same list.
 """
 
@@ -175,8 +175,8 @@ def enumerate_(node: Node, low: Sequence[int] | Mapping[int, int]) -> Iterator[l
     first.
 
     low[i] is the least position at which a complex event that ends at i may begin. The yielded list is the algorithm's
-    own and changes with the next step. The time between two outputs is linear in their lengths: what is pending has an
-    output in the window, by (1), and is at most three unions away from the next node of it, by (2).
+    own and changes with the next step. The time between two outputs is linear in their lengths: each pending node has
+    an output in the window, by (1) above, and at most three unions lie before the next output, by (2).
     """
     path: list[CesOutput] = []
     pending: list[tuple[Node, int]] = [(node, 0)]
@@ -217,7 +217,7 @@ def number(node: Node, low: Sequence[int] | Mapping[int, int]) -> int:
 
 
 def _paths(root: Node, bound: int) -> int:
-    """Return the complex events of a node that begin at bound or later."""
+    """Return the number of complex events of a node that begin at bound or later."""
     counts: dict[int, int] = {}
     pending = [root]
     while pending:

@@ -41,7 +41,7 @@ class CountStore(MatchStore):
 
     @abstractmethod
     def _find(self, batch: EventBatch, transitions: TransitionTables, listed: bool) -> Iterator[NDArray[np.int64]]:
-        """Yield the roots of the matches of a batch. listed: a store without nodes keeps the events of these
+        """Yield the roots of the matches of a batch. listed: whether a store without nodes keeps the events of these
         matches.
         """
 

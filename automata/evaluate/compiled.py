@@ -136,9 +136,10 @@ def divided_twice() -> Unsupported:
 class CompiledState(AutomatonEvaluator):
     """The state of a compiled evaluator: the shared automaton, and the arrays that depend on the stream.
 
-    scope: the windows and partitions. cache: the automaton with its tables; snapshot: those that this evaluator uses.
-    range_windows, key_window and keys: the state of windows on values, of one of events of a key, and of partitions or
-    of PER KEY. store: the partial matches. Raises Unsupported for a partition under PER KEY on another attribute.
+    scope: the windows and partitions. cache: the automaton with its tables. snapshot: the tables that this evaluator
+    uses. range_windows, key_window and keys: the state of windows on values, of a window of events of a key, and of
+    partitions or PER KEY. store: the partial matches. Raises Unsupported for a partition under PER KEY on another
+    attribute.
     """
 
     STATE = "compiled"
@@ -350,7 +351,7 @@ class CompiledEvaluator(CompiledState):
         return Matches(sorted(found, key=attrgetter("at", "events", "bindings")))  # in C, not by Match.__lt__
 
     def push_arrow(self, batch: Batch, limit: int | None = None, classes: Classes | None = None) -> pa.Table:
-        """Same as `read`, but return a table with the columns at and events, in the order of discovery."""
+        """Same as `push`, but return a table with the columns at and events, in the order of discovery."""
         ats, lists = [], []
         for matches in self._limited(self._opened(batch, limit), limit, classes):
             ats.append(pa.array(matches.at))

@@ -633,7 +633,9 @@ EvaluationPlan: TypeAlias = AutomatonPlan | CheckedPlan | CollectedPlan | PerKey
 
 
 def counted_in_scope(plan: EvaluationPlan) -> tuple[EventChain, Scope] | None:
-    """Return the chain, and the windows and keys around it, if the plan is LAST or NXT of them; else None."""
+    """Return the chain, and the windows and keys around it, if the plan is LAST or NXT of a chain inside them; else
+    None.
+    """
     match plan:
         case CollectedPlan(phi, AutomatonPlan(scope, ())) if (chain := greatest_chain(phi, scope.core)) is not None:
             return chain, scope

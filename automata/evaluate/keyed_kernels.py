@@ -49,7 +49,7 @@ def update_keyed(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """Read events from index start on; stop where the nodes or roots of an event might not fit in the arrays.
 
-    classes, numbers int32, admitted bool, low int64 [n]: of each event its class, given as -1 - c where a new stream
+    classes, numbers int32, admitted bool, low int64 [n]: for each event its class, given as -1 - c where a new stream
     begins, the number of its key or -1 where no key sees it, whether a match can have it, and how far back it reaches;
     base is the position of the first. skip to busy are those of TransitionTables. roots: int64 [R, 2], a row (position,
     node) for each set of complex events completed. With consume, a position with such a set drops all partial matches.

@@ -99,9 +99,9 @@ def _missing_bounds(plan: EvaluationPlan | None) -> str:
 class Round(NamedTuple):
     """The state of one filter in the current round of a path.
 
-    colours: of the iterations around the round; None for one that the path has not entered. bound: the events of each
-    variable.
-    failed: the atoms that are false for them.
+    colours: the colour of each iteration around the round; None for an iteration that the path has not entered. bound:
+    the events of each variable.
+    failed: the atoms that are false for these events.
     """
 
     colours: tuple[str | None, ...]
@@ -350,9 +350,7 @@ class _Read:
         self._rest: Iterator[tuple[int, set[Valuation]]] = iter(())
 
     def to(self, j: int) -> dict[int, set[Valuation]]:
-        """Return the valuations over the intervals that end at j or before, grouped by their ends; None if there are
-        none.
-        """
+        """Return the valuations over the intervals, grouped by their ends, at least for all ends up to j."""
         if j >= self._end:
             self._end = self._begin + max(SHORTEST, 2 * (j + 1 - self._begin))
             self._rest = self._ahead(self._end)

@@ -115,7 +115,7 @@ class CoreEvaluator(AutomatonEvaluator):
     """Finds the matches of a unary formula of core-CEL. waits: whether it looks ahead.
 
     The automaton of a formula that looks ahead has all matches at the end of the stream; `finish` returns them. Raises
-    Unsupported for formulas that are not unary and as CelEvaluator does, and BudgetExceeded.
+    Unsupported for formulas that are not unary and in the cases of CelEvaluator, and BudgetExceeded.
     """
 
     def __init__(self, phi: core.Formula, budget: Budget = Budget()) -> None:

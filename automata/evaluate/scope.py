@@ -61,9 +61,9 @@ class Windows:
     events: the number of events in a window, None without one. widths: pairs (attribute, width), one for each
     attribute. attributes: the attributes on which the events of a match agree. keys: the attributes of PER KEY; the
     rest is evaluated over the stream of each key. key_events: the number of events of the key in a window. skipped:
-    attributes without whose measurable value an event is in no stream. values: for LAST of events with different
-    values, such as LAST(A{3 DISTINCT [user]}), their attribute and number; the rest is then a formula for one of these
-    events.
+    attributes; an event without a measurable value of one of them is in no stream. values: for LAST of events with
+    different values, such as LAST(A{3 DISTINCT [user]}), their attribute and number; the rest is then a formula for one
+    of these events.
     """
 
     events: int | None = None
@@ -230,7 +230,7 @@ class KindOfValues:
         self.kind = "".join(found)
 
     def of_events(self, S: Sequence[Event]) -> list[Value | None]:
-        """Return the value of each event, None if it has none or nothing is counted. Raises as `require`."""
+        """Return the value of each event, None if it has none or nothing is counted. Raises the error of `require`."""
         values = [event.get(self.attribute) if self.attribute else None for event in S]
         self.require(kind(value) for value in values if value is not None)
         return values

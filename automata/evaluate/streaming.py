@@ -319,7 +319,7 @@ def filter_valuations_in_scope(
 def count(scope: Scope, S: Stream, budget: Budget = Budget()) -> Iterator[int]:
     """Yield the number of matches at each position. Raises Unsupported, BudgetExceeded.
 
-    They are counted without being listed, in time linear in the nodes of the window. If the attribute of a window
+    Matches are counted without being listed, in time linear in the nodes of the window. If the attribute of a window
     decreases along the stream, each match is listed.
     """
     if (greatest := greatest_in_scope(scope, S)) is not None:
@@ -341,7 +341,7 @@ def count(scope: Scope, S: Stream, budget: Budget = Budget()) -> Iterator[int]:
 def _run_scope(
     scope: Scope, S: Stream, variables: bool, budget: Budget
 ) -> Iterator[tuple[int, Iterator[ces.Node], list[int]]]:
-    """Yield the positions and sets of complex events like `read`, for the automaton of the scope's formula."""
+    """Yield the positions and sets of complex events like `run_automaton`, for the automaton of the scope's formula."""
     return run_automaton(lazily(scope.core, budget, None if variables else single_variable), scope, S)
 
 

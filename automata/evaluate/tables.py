@@ -49,9 +49,9 @@ class TransitionTables:
 
     skip: int32 [classes, states], the next state without a mark. marks: int32 [., 3], the steps with a mark, as rows
     (state, label, next state); rows begin[c] to begin[c + 1] belong to class c. finals: the final states. ended: bool
-    [states], the states that can be dropped once they have been reported. moving, busy: uint64 [classes], masks of the
-    other states. moving: a skip leads to another state. busy: an event of the class has any effect, or the state is
-    final.
+    [states], the states that can be dropped once they have been reported. moving, busy: uint64 [classes], masks of
+    states, without the `ended` ones. moving: a skip leads to another state. busy: an event of the class has any effect,
+    or the state is final.
     """
 
     skip: NDArray[np.int32]
@@ -147,7 +147,10 @@ class TransitionCache:
         return self.snapshot
 
     def grow(self, types: list[int], growth: list[int], budget: Budget) -> None:
-        """Extend the tables by types of events, in steps that end with numbers of types. Raises BudgetExceeded."""
+        """Extend the tables by types of events, step by step. Raises BudgetExceeded.
+
+        growth: the number of types after each step.
+        """
         with self._growing:
             snapshot = self.snapshot
             classes, tables = dict(snapshot.types), snapshot.tables
@@ -297,10 +300,10 @@ Numbers: TypeAlias = "tuple[NDArray[np.int64], NDArray[Any]]"
 class EventBatch:
     """Consecutive events as arrays.
 
-    base: the position of the first. classes, keys: the number of each event's class, and of its key or -1. admitted:
-    whether a match can contain it. low: the least position at which a match that ends there may begin. Without windows
-    and partitions only base and classes are used. values: for a count of different values, the number of each event's
-    value; -1 without a value, -2 for a value that equals no other.
+    base: the position of the first event. classes, keys: for each event the number of its class, and of its key or -1.
+    admitted: whether a match can contain it. low: the least position at which a match that ends there may begin.
+    Without windows and partitions only base and classes are used. values: for a count of different values, the number
+    of each event's value; -1 without a value, -2 for a value that equals no other.
     """
 
     base: int

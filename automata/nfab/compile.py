@@ -1,7 +1,7 @@
-"""From SASE+ to NFA^b: the compilation rules of sase07, section 3.2, in its order, for one query without composition.
+"""Compile SASE+ to NFA^b by the rules of sase07, section 3.2, in their order, for one query without composition.
 
 Two details that the text omits are added: the begin and take edges of a component test its type and the window. Negated
-components have no states, as a simple query has none; each gets an automaton of its own.
+components, which the paper's simple queries do not have, have no states here; each gets an automaton of its own.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ class EdgeTest:
 class EdgeLayout:
     """The conditions on the edges of an automaton whose states are those of these components.
 
-    strategies, cuts: by variable. equivalences: pairs of an attribute and whether it defines the partition.
+    strategies: the strategy of each variable. cuts: the variables that `!` follows. equivalences: pairs of an attribute
+        and whether it defines the partition.
     """
 
     components: tuple[sase.Component, ...]
@@ -201,7 +202,7 @@ class _Rules:
         return begin if state == self.states[0] else begin | {nfab.NfabLabel(state, "ignore"): self.skip(state, k)}
 
     def more(self, state: nfab.NfabState, k: sase.Component) -> dict[nfab.NfabLabel, nfab.Formula]:
-        """Return the state that selects further events of a Kleene plus."""
+        """Return the formulas of the state that selects further events of a Kleene plus."""
 
         def theta(part: nfab.Part) -> nfab.Formula:
             return nfab.Theta(nfab.NfabLabel(state, part))

@@ -1,6 +1,6 @@
 """The matches of a SASE+ query by compiled loops over Arrow columns; the readable twin is evaluate.BlockRunner.
 
-Supported are queries whose conditions between events programs.py compiles. Every run is followed on its own. Negated
+programs.py has to support the query's conditions between events. Every run is followed on its own. Negated
 components are looked for around the matches of the others.
 """
 
@@ -35,7 +35,7 @@ from cerify.semantics.values import ValueType
 
 
 class Memory:
-    """The arrays of one evaluator; registers is how many numbers a run has."""
+    """The arrays of one evaluator. registers: how many numbers each run has."""
 
     def __init__(self, registers: int) -> None:
         self.numbers = np.zeros(10, np.int64)
@@ -318,7 +318,7 @@ class CompiledBlockRunner:
         return _certain(self.try_advance(batch))
 
     def try_advance(self, batch: Stream | pa.RecordBatch | pa.Table) -> pa.Table | Unsupported:
-        """Return the matches of a batch like `read`, or Unsupported if the batch cannot be read.
+        """Return the matches of a batch like `advance`, or Unsupported if the loops cannot read the batch.
 
         If it is not the first batch, the runner cannot be used afterwards.
         """
@@ -342,7 +342,9 @@ class CompiledBlockRunner:
         return _certain(self.tried_count(batch))
 
     def tried_count(self, batch: Stream | pa.RecordBatch | pa.Table) -> int | Unsupported:
-        """Return the number of matches like `count`, or Unsupported if the batch cannot be read; see `tried`."""
+        """Return the number of matches like `count`, or Unsupported if the loops cannot read the batch; see
+        `try_advance`.
+        """
         number = 0
         for S in pieces(batch, PIECE):
             found = self._piece(S, False)
@@ -352,7 +354,7 @@ class CompiledBlockRunner:
         return number
 
     def finish(self) -> pa.Table:
-        """Return the matches that the end of the stream completes, in a table as `read` does. Raises Unsupported."""
+        """Return the matches that the end of the stream completes, in a table as `advance` does. Raises Unsupported."""
         found = self._at_end()
         return self._table(*found) if len(found) else self._no_matches
 
@@ -426,7 +428,7 @@ class CompiledBlockRunner:
         return found if isinstance(found, Unsupported) else runner._ended(found)
 
     def rows(self, table: pa.Table) -> list[Bindings]:
-        """Return the rows of a table that `read` or `finish` returned."""
+        """Return the rows of a table that `advance` or `finish` returned."""
         lists = [table[variable].to_pylist() for variable in self.variables]
         return [
             tuple((v, tuple(positions)) for v, positions in zip(self.variables, row, strict=True))

@@ -250,7 +250,7 @@ class QueryPlan:
 
 
 def routes(layout: EdgeLayout) -> tuple[str, ...]:
-    """Return the attributes of equivalence tests by whose values the runs that an event can affect are looked up.
+    """Return the attributes of equivalence tests by which to look up the runs that an event can affect.
 
     The other runs skip the event whatever else it is: under skip till next or any match, and under partition contiguity
     if the test defines the partition.

@@ -64,8 +64,8 @@ class PartitionedTable:
     """The rows of a table, partition by partition, each partition in its order; partitions in the order of their first
     rows.
 
-    order: int64, the position of each row in the table; None if the table was already so. starts: int64, the row at
-    which each partition begins, and the number of rows.
+    order: int64, the position of each row in the table; None if the table has this order already. starts: int64, the
+    row at which each partition begins, and last the number of rows.
     """
 
     S: Stream

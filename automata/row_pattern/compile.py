@@ -1,4 +1,5 @@
-"""From a pattern to a prioritized automaton: after each row it has the possible next states, the preferred one first.
+"""Compile a pattern to a prioritized automaton: after each row it has the possible next states, the preferred one
+first.
 
 A state is an occurrence of a variable in the pattern. From a state, ways lead to the next states through quantifiers
 and alternations, without taking a row. They are found once, by a walk that takes the preferred branch first; of several
@@ -33,7 +34,7 @@ ACCEPT = -1
 class Way:
     """A way to a state, or to ACCEPT.
 
-    start: only before the first row of a partition. end: only after its last row.
+    start: whether it is open only before the first row of a partition. end: whether only after its last row.
     """
 
     target: int
@@ -431,7 +432,9 @@ def at_fixed_distances(q: MatchRecognize, budget: Budget = Budget()) -> MatchRec
 
 @dataclass(frozen=True)
 class _Distances:
-    """Finds how far apart rows are. automaton: of the pattern. unions: the primary variables of each name."""
+    """Finds how far apart rows are. automaton: the automaton of the pattern. unions: the primary variables of each
+    name.
+    """
 
     automaton: Automaton
     unions: Mapping[str, frozenset[str]]

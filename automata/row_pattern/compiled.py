@@ -108,12 +108,12 @@ class CompiledRun:
         self.table = PartitionedTable.from_stream(self.q, S)
 
     def find_matches(self) -> Iterator[NumberedMatch]:
-        """Yield the matches in the order in which they are found. Raises as `blocks` does."""
+        """Yield the matches in the order in which they are found. Raises the errors of `blocks`."""
         for block in self.blocks():
             yield from block.matches(self.automaton, self.table.positions, self.q.window is not None)
 
     def count(self) -> int:
-        """Return the number of the matches. Raises as `blocks` does."""
+        """Return the number of the matches. Raises the errors of `blocks`."""
         return sum(len(block.begins) for block in self.blocks())
 
     def blocks(self, together: int = MATCHES_TOGETHER) -> Iterator[LabelArrays]:
@@ -140,7 +140,7 @@ class CompiledRun:
             raise skip_error(self.q.skip, int(numbers[kernels.MATCH]), error == kernels.FIRST_ROW)
 
     def _words(self, rows: int) -> int:
-        """Return the words for the states of a row. Raises BudgetExceeded for a partition of too many rows."""
+        """Return how many words the states of a row take. Raises BudgetExceeded for a partition of too many rows."""
         states = len(self.framed.automaton.variables)
         words, most = _words(states), WORDS * self.budget.valuations
         if (rows + 1) * words > most:
@@ -239,9 +239,9 @@ if TYPE_CHECKING:
 class MatchRows:
     """The rows of the output that some matches of a clause make.
 
-    of, ends: int64, for each output row its match, and the number of labelled rows of all matches up to it. searched,
-    begins: int64, the rows of the partitioned table at which its match is found and starts. places: int64, the row of
-    the table that it shows.
+    of: int64, the match of each output row. ends: int64, how many labelled rows, of all matches, come up to this row.
+    searched, begins: int64, the rows of the partitioned table at which the match is found and starts. places: int64,
+    the row of the table that the output row shows.
     """
 
     def __init__(
@@ -485,7 +485,7 @@ def readable_blocks(q: MatchRecognize, S: Stream, budget: Budget) -> Found:
 
 
 def _blocks(q: MatchRecognize, S: Stream, automaton: Automaton, budget: Budget) -> Iterator[LabelArrays]:
-    """Yield blocks of matches of the readable automaton. For each row any state with its label is given."""
+    """Yield blocks of matches of the readable automaton. Each row gets some state with its label."""
     state_of = {label: state for state, label in enumerate(zip(automaton.variables, automaton.excluded, strict=True))}
     found, failed = evaluate.find_matches(q, S, budget), None
     while failed is None:

@@ -472,8 +472,8 @@ class LongestSearch(Backtracking):
         return taken
 
     def _end(self, way: Way, r: int, view: View) -> int:
-        """Return the row after the longest completion by a way before row r; 0 if there is none. It keeps its own
-        stack.
+        """Return the row after the longest completion by a way before row r; 0 if there is none. The search keeps its
+        own stack.
         """
         if way.target == ACCEPT:
             return r
@@ -610,7 +610,7 @@ class RowPartition:
         return LongestSearch(ahead, self.budget) if self.q.longest else Backtracking(ahead, self.budget)
 
     def find_match(self, r: int, number: int) -> tuple[int, list[int]] | None:
-        """Return the row at which the match begins that a search from row r finds, and the states of its rows.
+        """Search from row r; return the row at which the match found begins, and the states of its rows.
 
         In WINDOW the rows of the frame of r are searched as if they were a partition.
         """

@@ -494,10 +494,11 @@ _OWN_PATTERN = re.compile(r"(?:\(\?(?P<flags>[ims]+)\))?(?:\\A\((?P<whole>.*)\)\
 
 
 def _own_pattern(e: rows.Expression, target: SqlDialect) -> rows.Expression:
-    """Return a match with a regular expression as Oracle and Snowflake write it: options separate, in Snowflake of the
-    whole text.
+    """Return a match with a regular expression in the form of Oracle or Snowflake; other expressions unchanged.
 
-    Raises Unsupported where Snowflake would ask for a part of the text.
+    Options become an argument. In Snowflake the pattern has to match the whole text.
+
+    Raises Unsupported if a part of the text is to be matched in Snowflake.
     """
     if not isinstance(e, rows.RowCall) or e.function != "REGEXP_LIKE" or target.name not in ("oracle", "snowflake"):
         return e
@@ -517,7 +518,7 @@ def _own_pattern(e: rows.Expression, target: SqlDialect) -> rows.Expression:
 
 
 def _plain_join(e: rows.Expression) -> rows.Expression:
-    """Return Oracle's `a || b`, which passes over NULL. Raises Unsupported for a join that does not."""
+    """Return Oracle's `a || b`, in which NULL is the empty text. Raises Unsupported for a join with another meaning."""
     empty = rows.RowConstant("")
     match e:
         case rows.RowCase(rows.RowAnd(rows.IsNull(), rows.IsNull()), rows.RowConstant(None), rows.Sum(_, "||", _)):
@@ -538,8 +539,9 @@ def _plain_join(e: rows.Expression) -> rows.Expression:
 
 
 def _own_list(e: rows.Expression, target: SqlDialect) -> rows.Expression:
-    """Return an aggregate of a list with WITHIN GROUP, in dialects that order it so; the text stands in a column's
-    name.
+    """Return an aggregate of a list with WITHIN GROUP, in dialects that order lists so; others unchanged.
+
+    The result is a column whose name is the text of the aggregate.
 
     Raises Unsupported for ARRAY_AGG of Oracle, and for an order that Flink's lists do not have.
     """

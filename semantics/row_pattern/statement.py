@@ -56,7 +56,7 @@ _BEFORE = "MATCH_RECOGNIZE (MEASURES ("
 
 @dataclass(frozen=True)
 class SelectItem:
-    """An item of the SELECT list: an expression over the output and its name; None is all columns, as * has them."""
+    """An item of the SELECT list: an expression over the output and its name. The expression None stands for `*`."""
 
     expression: rows.Expression | None
     name: str = ""
@@ -356,7 +356,9 @@ class _Reader:
         return _Head(listed, name, common.get(name.lower()), table.end())
 
     def alias(self, start: int, end: int, named: bool = True) -> tuple[str | None, tuple[str, ...], int]:
-        """Return the name of a table or a clause, its columns, () where they are not named, and where that ends."""
+        """Return the name of a table or a clause, the names of its columns (() if there are none), and where they
+        end.
+        """
         alias = _ALIAS.match(self.plain, start, end)
         if alias is None:
             return None, (), start
@@ -430,7 +432,7 @@ def _literal(
 
 
 def _renamed(source: TableSource | None, names: tuple[str, ...], span: Span) -> TableSource:
-    """Return a table with other names of its columns; for the table of the file, a selection. Raises ParseError."""
+    """Return a table with other names of its columns; the table of the file becomes a selection. Raises ParseError."""
     if isinstance(source, LiteralTable) and len(names) != len(source.rows[0]):
         raise ParseError(f"there are {len(names)} names, and a row has {len(source.rows[0])} values", span)
     return PlainSelect((SelectItem(None),), "", names=names) if source is None else replace(source, names=names)
@@ -523,7 +525,9 @@ _LITERAL = re.compile(
 
 
 def _expression(text: str, span: Span, dialect: SqlDialect, aggregates: bool = False) -> rows.Expression:
-    """Return the expression in a part of the text; aggregates: whether it may have some, over the output's rows."""
+    """Return the expression in a part of the text; aggregates: whether it may have aggregates over the output's
+    rows.
+    """
     if (plain := _LITERAL.fullmatch(text, span.start, span.end)) is not None:  # fast, as tables have many
         value: Any = {"NULL": None, "TRUE": True, "FALSE": False}.get((plain["word"] or "").upper())
         if plain["text"] is not None:
@@ -614,7 +618,8 @@ def _unquoted(name: str) -> str:
 
 @dataclass(frozen=True)
 class WindowColumn:
-    """An aggregate with OVER, as a column: over rows of the partition around each row, in the order of the clause.
+    """An aggregate with OVER, as a column. Its rows are rows of the partition around the current row, in the clause's
+    order.
 
     argument: None for *. start and end: the offsets of the first and the last row from the current row; None for the
     first and the last row of the partition.

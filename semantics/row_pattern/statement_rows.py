@@ -88,7 +88,9 @@ def source_rows(
     dialect: SqlDialect = STANDARD_SQL,
     reading: RowReading = STANDARD,
 ) -> tuple[tuple[str, ...], list[tuple[Nullable, ...]]]:
-    """Return the columns and rows of the table in FROM, given those of the file or frame. Raises IllFormed."""
+    """Return the columns and rows of the table in FROM, given the columns and rows of the file or frame. Raises
+    IllFormed.
+    """
     if isinstance(source, LiteralTable):
         return source.names, [tuple(_literal(e, reading) for e in row) for row in timed_items(source.rows)]
     if isinstance(source, PlainSelect):

@@ -68,7 +68,9 @@ class Alternation(RowNode):
 
 
 class Permute(RowNode):
-    """PERMUTE(…): all parts in some order; the orders are preferred as the list of the parts says."""
+    """PERMUTE(…): all parts in some order. The order of the list is preferred; other orders follow
+    lexicographically.
+    """
 
     operands: ClassVar = ("parts",)
     parts: tuple[Pattern, ...]
@@ -130,7 +132,7 @@ class RowMatchNumber(RowNode):
 
 
 class Physical(RowNode):
-    """PREV or NEXT (e, offset): e in the row that many rows before or after, of the match or not."""
+    """PREV or NEXT (e, offset): e in the row `offset` rows before or after, whether or not that row is in the match."""
 
     operands: ClassVar = ("argument",)
     function: Literal["PREV", "NEXT"]

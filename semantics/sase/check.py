@@ -56,7 +56,9 @@ Types: TypeAlias = Mapping[str, Mapping[str, ValueType | None]]
 
 
 def type_problems(q: sase.Tree, schema: Schema | None) -> list[Problem]:
-    """Return the type errors of a query that has no other problems; without a schema, only of its own streams."""
+    """Return the type errors of a query that has no other problems; without a schema, only those about its own
+    streams.
+    """
     found: list[Problem] = []
     for query, types in _with_types(q, schema):
         for part in blocks_of(query):
@@ -84,7 +86,7 @@ def _with_types(q: sase.Tree, schema: Schema | None) -> Iterator[tuple[sase.Sase
 
 
 def _input(schema: Schema | None) -> Types | None:
-    """Return the types of the input; a value type is None where the attribute has values of several."""
+    """Return the types of the input; a value type is None if the attribute has values of several types."""
     if schema is None or not schema.mixed:
         return None if schema is None else schema.types
     return {R: {a: None if a in schema.mixed else t for a, t in of.items()} for R, of in schema.types.items()}
@@ -237,7 +239,7 @@ def require_typed(q: sase.Tree, schema: Schema) -> None:
 
 
 def missing_columns(q: sase.Tree, columns: Collection[str]) -> Iterator[Problem]:
-    """Yield a problem for each attribute of an equivalence test over the input, such as [id], that is not among its
+    """Yield a problem for each equivalence test over the input, such as [id], whose attribute is not among these
     columns.
     """
     for block in (block for query in queries_of(q) for block in blocks_of(query) if source_of(block) is None):
@@ -406,7 +408,7 @@ def _check_returned(q: sase.SaseQuery) -> Iterator[Problem]:
 
 
 def _complete(q: sase.SaseQuery, mentioned: Iterable[Attribute], clause: str, span: Span | None) -> Iterator[Problem]:
-    """Yield a problem for each reference that a complete match does not have: with i, or to a negated component."""
+    """Yield a problem for each reference that a complete match lacks: one with i, or one to a negated component."""
     for a in mentioned:
         if wrong := list(_unfit(q, [a], span)):
             yield from wrong

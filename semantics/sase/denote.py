@@ -1,10 +1,10 @@
 """The meaning of SASE+ without an automaton: which positions of a stream are a match, by sase07, section 2.2.
 
-A match is a sequence of events, each selected for a component of the pattern. Three things make it one:
-- of what is selected: each event satisfies all conditions of WHERE on it and on those selected before (`selects`);
-- of what is skipped: each event between two of them may be passed over, by the strategy (`skips`);
-- of a Kleene plus: it goes on until it stops. Between its last event and the next component's there is a place where it
-  may stop (`may_stop`); what lies before is skipped by the Kleene plus, what lies after by the next component. Where it
+A match is a sequence of events, each selected for a component of the pattern, by three rules:
+- Each selected event satisfies all conditions of WHERE on it and on the events selected before (`selects`).
+- Each event between two selected ones may be passed over by the strategy (`skips`).
+- A Kleene plus goes on until it stops. Between its last event and the next component's there is a place where it may
+  stop (`may_stop`). The Kleene plus skips the events before this place, the next component those after it. Where it
   must stop (`must_stop`) it neither selects nor skips.
 """
 
@@ -104,7 +104,7 @@ def extended(operation: Operation, state: State, event: Event, name: str) -> Sta
 
 
 def folded(aggregate: SaseAggregate, events: Iterable[Event], operations: Operations = NO_OPERATIONS) -> Value | None:
-    """Return the value of an aggregate over some events, None if it has none."""
+    """Return the value of an aggregate over some events; None if the aggregate has no value."""
     operation = operation_of(aggregate, operations)
     state = operation.identity
     for event in events:
@@ -353,7 +353,7 @@ class SaseAbsences:
         return any(self.is_there(k, M) for k in self.q.pattern if k.negated)
 
     def is_there(self, k: sase.Component, M: Bindings) -> bool:
-        """Return whether a series in the scope satisfies all clauses on the negated component, or a later one may."""
+        """Return whether a series in the scope satisfies all clauses on the negated component, or may do so later."""
         scope = self.scope(k, M)
         if scope is None:
             return True
@@ -426,7 +426,8 @@ class SaseAbsences:
     def agrees(self, k: sase.Component, M: Bindings, series: tuple[int, ...], tests: Iterable[str]) -> bool:
         """Return whether the last event of the series passes the equivalence tests of a negated component.
 
-        It is compared with the event before it; in front, with the first event of the match.
+        This event is compared with the event before it. If there is none, because the negation is in front, it is
+        compared with the first event of the match.
         """
         *before, p = series
         earlier = [r for c in self.q.pattern[: self.q.pattern.index(k)] for r in dict(M).get(c.variable, ())]
@@ -576,7 +577,7 @@ class SaseDefinition:
         return all(self.satisfied(c, bound) for edge in edges for c in conditions.get((k, edge), ()))
 
     def in_window(self, first: int, p: int) -> bool:
-        """Return whether the event at p is within the window of the first of the match (WITHIN)."""
+        """Return whether the event at p is within the window of the match's first event (WITHIN)."""
         return self.q.within is None or self.spans(first, p) is True
 
     def spans(self, first: int, p: int) -> bool | None:
@@ -626,8 +627,8 @@ class SaseDefinition:
     def may_stop(self, chosen: Chosen, t: int) -> bool:
         """Return whether the current Kleene plus may stop before position t.
 
-        It may if its condition on its last event holds. Without such a condition it may if the next component selects
-        the event at t, or if the Kleene plus itself can neither select nor skip that event.
+        It may stop if its condition on its last event holds. Without such a condition, it may stop if the next
+        component selects the event at t, or if the Kleene plus itself can neither select nor skip that event.
         """
         k = chosen[-1][0]
         if self.ends(k):

@@ -1,7 +1,7 @@
-"""From text to a query of SASE+, with errors that know their place in the text (syntax.md, "SASE+").
+"""Parse queries of SASE+; errors have their place in the text (syntax.md, "SASE+").
 
-What the tree does not keep is checked here: that an array is written with [], in the pattern and in the arguments of a
-strategy, and that two predicates side by side are joined by "and", by ∧, or by a new line.
+This module also checks two rules that the tree does not show. An array is written with [], in the pattern and in the
+arguments of a strategy. Two predicates side by side are joined by "and", by ∧, or by a new line.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def choices() -> dict[str, tuple[str, ...]]:
 
 
 def list_other_readings() -> dict[tuple[str, str], Reading]:
-    """Return the readings that differ from the decided one in one answer, by the question and that answer."""
+    """Return the readings that differ from the decided one in one answer, keyed by the question and that answer."""
     return arguments.vary_reading(DECIDED)
 
 

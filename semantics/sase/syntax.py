@@ -368,7 +368,7 @@ def show_of(term: Term) -> str:
 
 
 def as_written(attribute: Attribute) -> Attribute:
-    """Return an attribute of the shared kind whose name is the text of the reference or aggregate."""
+    """Return a plain Attribute whose name is the text of the reference or aggregate."""
     return WrittenTerm(show_attribute(attribute))
 
 
@@ -400,8 +400,8 @@ _INDEXES: Mapping[Index, str] = {"only": "", "first": "[1]", "current": "[i]", "
 def names_of(returned: Return) -> tuple[str, ...]:
     """Return the names of the attributes of a result event.
 
-    An item without AS has the name of its attribute, or of the variable whose attributes it composes; its text, where
-    it has no such name or another item has it too.
+    An item without AS has the name of its attribute, or of the variable whose attributes it composes. If it has no such
+    name, or another item has the same one, its name is its text.
     """
     short = [item.alias or _short(item.output) for item in returned.items]
     times = Counter(short)

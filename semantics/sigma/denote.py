@@ -4,23 +4,23 @@ Letters: S the log, p and q positions from 0, t(p) the time of the event at p, w
 
 A detection raises an alert at each event that satisfies its condition. An alert of a rule R, at p, is an *occurrence*
 of R in each correlation that refers to R, in the group of the values that the event at p has for the fields of
-`group-by`; an event without a value for one of them is in no group. Of an alert of a correlation the values are those
-of its own group first, then those of the event at p.
+`group-by`; an event without a value for one of them is in no group. An alert of a correlation has the values of its own
+group first, then those of the event at p.
 
 At p, with an occurrence in a group, the **window** has the occurrences of that group at q <= p with t(p) - t(q) <= w.
-The correlation raises an alert there if its number, of the window, satisfies the condition:
+The correlation raises an alert there if its number for the window satisfies the condition. This number is:
 
 - event_count: the events of the window, each once;
 - value_count: the different values of the field; value_sum, value_avg, value_percentile: the sum, the average or the
-  percentile of the numbers in it. Occurrences without a value are none;
+  percentile of the numbers in it. Occurrences without a value do not count;
 - temporal: the different rules that occur;
 - temporal_ordered: the length of the longest chain of occurrences in the window that ends at p, whose rules are in
   the order of `rules` and whose events follow each other in the log.
 
-Without a condition, temporal and temporal_ordered ask for as many as there are rules. The events of an alert are those
-of its window; of temporal_ordered those of the chain, and of chains as long the one whose alerts are the latest, then
-the one whose rules are named first, both looked at from its end. `SigmaReading` has other answers; each changes
-a line or two here.
+Without a condition, temporal and temporal_ordered require as many as there are rules. The events of an alert are those
+of its window; for temporal_ordered they are those of the chain. Of several longest chains it is the one whose alerts
+are the latest, then the one whose rules are named first, both compared from the end. `SigmaReading` has other answers;
+each changes a line or two here.
 """
 
 from __future__ import annotations
@@ -190,11 +190,11 @@ class LogOfRules:
                 return [o for o in seen if o.time <= t and (t - o.time <= w if closed else t - o.time < w)]
 
     def window_of(self, rule: SigmaCorrelation) -> SigmaWindow:
-        """Return which occurrences a correlation sees together, as `SigmaReading.window`."""
+        """Return which occurrences a correlation sees together: an answer to `SigmaReading.window`."""
         return self.reading.window
 
     def alerts_when(self, rule: SigmaCorrelation) -> str:
-        """Return which of the events with which its condition holds raise alerts, as `SigmaReading.alerts`."""
+        """Return which events raise an alert while the condition holds: an answer to `SigmaReading.alerts`."""
         return self.reading.alerts
 
     def _watched(self, items: list[AlertOccurrence]) -> Iterator[AlertOccurrence]:
@@ -284,7 +284,7 @@ class LogOfRules:
         return kind(value), fold(value) if folds and isinstance(value, str) else value
 
     def _identity(self, rule: SigmaCorrelation, one: AlertOccurrence) -> object:
-        """Return the identity by which a count tells things apart: an event, or an alert of a correlation."""
+        """Return the object that a count counts once: the position of an event, or an alert of a correlation."""
         return one.at if isinstance(rule.rules[one.rule], SigmaDetection) else one.alert
 
     def longest_chain(self, window: list[AlertOccurrence], last: set[int]) -> tuple[AlertOccurrence, ...]:

@@ -1,7 +1,8 @@
 """Rules as pySigma parses them, made into trees: several YAML documents, with their references to each other.
 
-pySigma reads the rules, so that what it refuses is refused here with its words. Beyond it a range of two thresholds is
-taken, as the specification has it. A detection becomes a condition of EQL; what that cannot say raises Unsupported.
+pySigma reads the rules, and its errors are passed on in its words. One thing is accepted that pySigma refuses: a range
+of two thresholds, as the specification has it. A detection becomes a condition of EQL; it raises Unsupported if EQL
+cannot express it.
 """
 
 from __future__ import annotations
@@ -301,7 +302,9 @@ def _detection(rule: Any) -> SigmaDetection:
 
 
 def _selections(rule: Any) -> Iterator[tuple[str, eql.Condition]]:
-    """Yield the selections of a rule with their names; what has no meaning is named by no condition."""
+    """Yield the selections of a rule with their names, except selections without a meaning, which no condition
+    names.
+    """
     from sigma.exceptions import SigmaError
 
     for name, detection in rule.detection.detections.items():

@@ -17,19 +17,19 @@ class SigmaReading:
 
     window: the timespan that ends at an event (sliding), or the part of time since 1970 that it is in, in pieces of
     the timespan (bucketed); all of the log before the event (unlimited), or all of it if all events of the group are
-    within the timespan (extent). edge: whether events exactly the timespan apart are together (closed, open).
+    within the timespan (extent). edge: events exactly the timespan apart are together (closed), or not (open).
     instant: events of one time come one after the other in the order of the log (log), or at once (together). alerts:
     at each event with which the condition holds (event), only where it did not hold at the event of the group before
     (episode), with events that no alert of the group has had (consumed), at the last event of a group alone (last),
     or only the first one of a group (first). groups: values are compared as they are (exact), without case (folded),
-    or not at all (ignored). values: as groups, for the values of value_count. null_groups: events without a value of
+    or not at all (ignored). values: the same for the values of value_count. null_groups: events without a value of
     a group field are in no group (apart), or null is a value (joined). null_values: events without the counted value
     are left out (apart), or are there and count nothing (kept). order: temporal_ordered asks for the order (rules),
     or not (any). counted: an event that several rules match counts, and its value is added, once (events), or once
-    each (matches). resolution: of times (exact, seconds). percentile: between two values on a line (linear), or the
-    nearest rank (nearest). case: texts of detections without `cased` match in any case (folded), in their own
-    (exact), or only those with wildcards in any case (wildcards). absent: a test of a field without a value is false,
-    so that `not` makes it true (false), or `not` neither (unknown).
+    for each rule (matches). resolution: the resolution of times (exact, seconds). percentile: between two values on a
+    line (linear), or the nearest rank (nearest). case: texts of detections without `cased` match in any case (folded),
+    in their own (exact), or only those with wildcards in any case (wildcards). absent: a test of a field without a
+    value is false, so that its `not` is true (false), or neither it nor its `not` is true (unknown).
     """
 
     window: SigmaWindow = "sliding"

@@ -26,7 +26,7 @@ Threshold: TypeAlias = tuple[Literal["gt", "gte", "lt", "lte", "eq", "neq"], int
 class SigmaDetection(Tree):
     """A rule about one event, with its name, id or title, and its logsource.
 
-    selections: the parts of `detection` by their names, of which the condition was made; no part of the value.
+    selections: the parts of `detection`, by name, from which the condition was made; equality ignores them.
     """
 
     operands: ClassVar = ("condition",)
@@ -40,8 +40,8 @@ class SigmaCorrelation(Tree):
     """A rule about what other rules find.
 
     group_by: the names of the group's fields, keys: the fields of each rule that they stand for, by the aliases.
-    seconds: the timespan. thresholds: all of them must hold. values: of each rule the fields that are counted or
-    added up. percentile: from 0 to 100, of value_percentile alone. timespan: as it is written, no part of the value.
+    seconds: the timespan. thresholds: all of them must hold. values: for each rule the fields that are counted or
+    added up. percentile: from 0 to 100, for value_percentile alone. timespan: its text; equality ignores it.
     """
 
     operands: ClassVar = ("rules",)
@@ -64,7 +64,7 @@ class SigmaQuery(Tree):
     """The rules of a text that raise alerts: no correlation refers to them, or `generate` is set.
 
     text: the YAML. unused: the detections and aliases that nothing names, each with its rule and what would name it.
-    Neither is part of its value.
+    Equality ignores both.
     """
 
     operands: ClassVar = ("rules",)
@@ -74,7 +74,7 @@ class SigmaQuery(Tree):
 
 
 def rules_of(query: SigmaQuery) -> Iterator[SigmaRule]:
-    """Yield each rule of a query, those that a correlation refers to before it; equal ones once."""
+    """Yield each rule of a query after the rules that it refers to; equal rules once."""
     seen: set[SigmaRule] = set()
 
     def below(rule: SigmaRule) -> Iterator[SigmaRule]:
