@@ -535,6 +535,7 @@ def test_every_mistake_in_one_place_has_a_log(correlation: dict[str, Any]) -> No
         assert {"t: m not counted", "t: n not counted"} <= {words for test in found.tests for words in test.kills}
 
 
+@pytest.mark.thorough
 def test_mistakes_about_values_of_inner_groups_have_logs() -> None:
     """All events of an inner alert have to have another value."""
     inner = {"type": "event_count", "rules": ["a"], "group-by": ["user", "host"], "timespan": "5s"}
@@ -545,6 +546,7 @@ def test_mistakes_about_values_of_inner_groups_have_logs() -> None:
     assert {"reading values=folded", "t: not grouped by user"} <= kills
 
 
+@pytest.mark.thorough
 def test_all_rules_of_an_order_occur_in_a_log_for_engines(tmp_path: Path) -> None:
     """A converter that asks for all of them seemed to have no alert ever."""
     text = rules({"type": "temporal_ordered", "rules": ["a", "b", "c"], "condition": {"gt": 1}})
@@ -730,8 +732,9 @@ def test_an_engine_may_claim_positions_or_groups_alone() -> None:
 
 @pytest.mark.parametrize("seed", sampled(range(20), range(3)))
 def test_counting_in_one_pass_is_the_definition(seed: int) -> None:
-    rng, alerts = Random(f"counting {seed}"), 0
-    for _ in range(100):
+    rng, cases, alerts = Random(f"counting {seed}"), 0, 0
+    while cases < 100 or alerts <= 10:
+        cases += 1
         query, S = random_case(rng, PROFILES["rules"], 3, rng.randint(3, 25))
         if unsupported_rules(query) is None:
             found = [(m.at, m.events, m.result) for m in count_alerts(query, S)]
@@ -739,7 +742,6 @@ def test_counting_in_one_pass_is_the_definition(seed: int) -> None:
                 (a.at, a.events, result_of({"rule": a.rule, "group": dict(a.group)})) for a in alerts_of(query, S)
             ], query.text
             alerts += len(found)
-    assert alerts > 10
 
 
 @pytest.mark.parametrize("events", sampled([7_000, 70_000], [7_000]))
@@ -911,6 +913,7 @@ def test_an_event_is_late_for_the_nearest_events_that_it_needs(
     assert said in run("explain", str(rule), str(file), "--at", str(at))[1]
 
 
+@pytest.mark.thorough
 def test_test_logs_find_a_threshold_that_lost_its_fraction(tmp_path: Path) -> None:
     """pySigma 1.5 reads `gt: 3.5` as 3; a threshold of at least 3.5 gave the same answers."""
     body = {"type": "value_avg", "rules": ["a"], "group-by": ["user"], "condition": {"gt": 3.5, "field": "n"}}
