@@ -201,7 +201,7 @@ LONG = 50_000
 def takes_loops(evaluator: str | None, events: int) -> bool:
     """Return whether the compiled loops are tried first.
 
-    They are if no evaluator is named, the stream is long, and numba is installed.
+    This is so if no evaluator is named, the stream is long, and numba is installed.
     """
     return evaluator is None and events >= LONG and without_numba() is None
 
@@ -246,7 +246,7 @@ class Plan(Generic[F]):
         return self.evaluation(S)
 
     def all_matches(self, S: Stream) -> Sequence[Match]:
-        """Return all matches, sorted. Raises as `unsorted`."""
+        """Return all matches, sorted. Raises the errors that `unsorted` raises."""
         found = self.unsorted(S)
         return found if self.language.keeps_order or isinstance(found, Matches) else sorted(found)
 
@@ -292,7 +292,7 @@ class Plan(Generic[F]):
         return self.matches(S) if found is None else found
 
     def output_table(self, S: Stream) -> OutputTable:
-        """Return the table that the query makes of its matches. Raises as `unsorted`."""
+        """Return the output table of the query. Raises the errors that `unsorted` raises."""
         evaluators = self.language.evaluators
         table = self._try_loops(evaluators.table_by_loops, S)
         return evaluators.output_table(self.query, S, self.unsorted(S), self.options) if table is None else table

@@ -173,9 +173,7 @@ def answer_of_json(obj: Json, output: str, events: int) -> Answer:
 
 
 def _sort_key(match: Match) -> tuple[object, ...]:
-    """Return a tuple by which matches are sorted in their own order. Tuples are fast to compare for millions of
-    matches.
-    """
+    """Return a sort key by which matches have the same order as without one. Tuples are faster to compare."""
     return (match.at, match.events, match.bindings, match.result, match)
 
 

@@ -157,7 +157,7 @@ class PastedTable:
 
 
 def _in_case(name: str, dialect: SqlDialect) -> str:
-    """Return a name that is not quoted in the case of the dialect: upper, lower, or as it is."""
+    """Return an unquoted name in the case that the dialect gives it: upper, lower, or unchanged."""
     return name.upper() if dialect.names == "upper" else name.lower() if dialect.names == "lower" else name
 
 

@@ -343,7 +343,7 @@ def satisfiable(phi: cel.Formula, schema: Schema | None = None, budget: Budget =
 
 
 def vacuous(phi: cel.Formula, schema: Schema | None = None, budget: Budget = Budget()) -> Iterator[Problem]:
-    """Return the filters that no event can pass, and the innermost part that makes a formula never match."""
+    """Yield the filters that no event can pass, and the innermost part that makes a formula never match."""
     impossible = list(_impossible_filters(phi, schema, budget))
     yield from impossible
     if not impossible and satisfiable(phi, schema, budget) is False:

@@ -79,7 +79,7 @@ class ClockedAutomaton(Protocol):
         """Return the configurations before the first event."""
 
     def step(self, config: Config, type_: int, within: Ages) -> Iterator[tuple[Marks, Config]]:
-        """Return the marks and the configurations after an event of a type."""
+        """Yield the marks and the configurations after an event of a type."""
 
     def is_final(self, config: Config) -> bool:
         """Return whether a match may end here."""
@@ -213,7 +213,7 @@ class EitherClocked:
 class FilteredClocked:
     """An automaton whose marks are changed or refused. It ignores events of the hidden types.
 
-    change: returns the new marks of an event of a type, None if it must not have them.
+    change: returns the new marks of an event of a type, None if the event must not have them.
     """
 
     inner: ClockedAutomaton
@@ -497,7 +497,7 @@ class ClockedComparison:
         return relation
 
     def steps(self, pair: ClockedPair, here: ClockedStep) -> Iterator[tuple[ClockedPair, ClockedStep]]:
-        """Yield the pairs after one more event, each with how it was reached."""
+        """Yield the pairs after one more event, each with the step that reaches it."""
         number = 0 if here.letter is None else here.events[0] + 1
         for letter in self.letters:
             if (known := self.known(pair.known, letter.type)) is None:

@@ -283,7 +283,7 @@ def closed(times: Times) -> Times | None:
 
 
 def with_event(times: Times, event: KnownEvent, gap: int) -> Times | None:
-    """Return the matrix with the time of the event in the last row; None if it cannot occur then."""
+    """Return the matrix with the time of the event in the last row; None if the event cannot occur then."""
     n = len(times)
     more: Times = [[*row, math.inf] for row in times]
     more.append([math.inf] * n + [0])

@@ -377,7 +377,9 @@ def _condition_with_names(c: cel.Condition, names: Mapping[str, str]) -> cel.Con
 
 
 class NamesByAtoms:
-    """Names the variables of one formula without AND and PROJECT. A set of atoms is an integer with their bits."""
+    """Names the variables of one formula without AND and PROJECT. An atom is an event type at one place. A set of atoms
+    is an integer with a bit for each.
+    """
 
     def __init__(self, phi: Formula, prefix: str) -> None:
         self.phi = phi

@@ -148,7 +148,7 @@ def over_values(
 
 
 def attributes_of(where: Mapping[str, frozenset[ArgumentPosition]], schema: Schema) -> Iterator[tuple[str, str]]:
-    """Return the attributes from which some variable gets its values, each with its event type."""
+    """Yield the attributes from which some variable gets its values, each with its event type."""
     order = order_under(schema)
     return ((T, order[T][k]) for found in where.values() for T, k in sorted(found) if k < len(order.get(T, ())))
 

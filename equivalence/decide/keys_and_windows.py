@@ -345,7 +345,7 @@ USUAL: tuple[Value, ...] = (
 
 
 def _near(value: Value) -> Iterator[Value]:
-    """Return the neighbours of a value in its type."""
+    """Yield the neighbours of a value in its type."""
     match value:
         case bool():
             yield not value
@@ -451,7 +451,7 @@ def separate_alternatives(phi: Formula) -> Formula:
 
 
 def alternatives(phi: Formula) -> list[Formula]:
-    """Yield formulas that together have the valuations of this one, with OR removed where possible."""
+    """Return formulas that together have the valuations of this one, with OR removed where possible."""
     match phi:
         case cel.Or(left, right):
             return [*alternatives(left), *alternatives(right)]
@@ -743,7 +743,7 @@ def variables_in(phi: Formula) -> Iterator[str]:
 
 
 def restricted(phi: Formula, P: Predicate) -> Formula:
-    """Return the valuations of a formula whose events all satisfy P."""
+    """Return a formula with those valuations of phi whose events all satisfy P."""
     names = frozenset((*variables_in(phi), held_mark(P) or WHOLE))
     return cel.Project(names - {WHOLE}, cel.Filter(cel.In(phi, WHOLE), cel.Every(WHOLE, P)))
 

@@ -235,7 +235,7 @@ def _ways(
 
 
 def _expand_iteration(now: RowIteration) -> list[Rest]:
-    """Yield both choices, to iterate and to stop, the preferred first; no iteration follows an unneeded one without
+    """Return both choices, to iterate and to stop, the preferred first; no iteration follows an unneeded one without
     rows.
     """
     p, number, has_rows = now

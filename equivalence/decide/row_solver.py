@@ -257,7 +257,7 @@ class SymbolicRows:
         return [one for one in self.nodes if isinstance(one, rows.RowLike)]
 
     def _like_texts(self) -> Iterator[str]:
-        """Return some texts that match the LIKE patterns, and some that do not."""
+        """Yield some texts that match the LIKE patterns, and some that do not."""
         for one in self.likes if self.exact else ():
             if isinstance(one.pattern, rows.RowConstant) and isinstance(pattern := one.pattern.value, str):
                 yield from (
@@ -273,7 +273,7 @@ class SymbolicRows:
         return [one for one in self.nodes if isinstance(one, rows.RowCall) and rows.lookups(one)]
 
     def _texts_of_calls(self) -> Iterator[str]:
-        """Return a text of each class that the regular expressions distinguish, and the results of functions."""
+        """Yield a text of each class that the regular expressions distinguish, and the results of functions."""
         if not self.exact or not self.calls:
             return
         patterns = {
@@ -313,7 +313,7 @@ class SymbolicRows:
         return [*ends, *literals, *(self.has_row(r) for r in range(len(word)))]
 
     def rules(self) -> Iterator[Any]:
-        """Return the constraints on any table: no gaps, columns of their kinds, one key, an order, and the conditions'
+        """Yield the constraints on any table: no gaps, columns of their kinds, one key, an order, and the conditions'
         meaning.
         """
         for r, after in pairwise(self.around):
@@ -497,7 +497,7 @@ class SymbolicRows:
         return False
 
     def _of_schema(self, schema: Schema) -> Iterator[Any]:
-        """Return the constraints of the schema: a row has a type and values only in its columns;
+        """Yield the constraints of the schema: a row has a type and values only in its columns;
         integers have 64 bits.
         """
         place = {R: self.texts.index(R) for R in schema.types}

@@ -289,7 +289,7 @@ class _Comparison:
     # --- keys ---------------------------------------------------------------------------------------------------------
 
     def keys(self) -> Iterator[PartialKey]:
-        """Return values of the key that conditions distinguish; fields at one place of the keys share a value."""
+        """Yield values of the key that conditions distinguish; fields at one place of the keys share a value."""
         tested = {f.name for filter_ in self.filters for f in eql.fields_of(filter_.condition)}
         groups: list[set[str]] = []
         optional: set[str] = set()
@@ -488,7 +488,9 @@ class _Comparison:
         self, letters: list[EventLetter], key: PartialKey, window: int | None, path: list[tuple[int, int]],
         last: tuple[int, int],
     ) -> Different | None:  # fmt: skip
-        """Return the difference on the log of a path; None if a second key among its events has the same matches."""
+        """Return the difference on the log of a path; None if the rules agree there, because the events also have a
+        second key.
+        """
         moments = [Moment(letters[n].passes, old) for n, old in (*path, last)]
         times = (
             times_of(moments, window, self._rules_for_times())

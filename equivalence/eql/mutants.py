@@ -175,8 +175,8 @@ def make_rule_tests(
 ) -> RuleTests:
     """Return logs that kill the mutants of a query; the query matches on the first log.
 
-    arrays: whether fields may have several values in these logs; without it they have only where no other log kills a
-    mutant. schema: that of their events. Raises BudgetExceeded when the seconds are over.
+    arrays: whether fields may have several values in these logs; without it, fields have several values only where no
+    other log kills a mutant. schema: that of their events. Raises BudgetExceeded when the seconds are over.
     """
     asked = Asked(arrays=arrays, schema=schema)
     logs: list[tuple[list[Event], list[Match]]] = []

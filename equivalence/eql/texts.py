@@ -118,7 +118,7 @@ def samples_of(language: Language) -> Iterable[str]:
 
 
 def _letters(languages: Iterable[Language]) -> list[str]:
-    """Return the characters in the patterns, after one that is in no pattern."""
+    """Return a character that is in no pattern, followed by the characters in the patterns."""
     named = {
         c
         for language in languages

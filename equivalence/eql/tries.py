@@ -71,9 +71,9 @@ def keyed_logs(
 ) -> Iterator[list[Event]]:
     """Yield logs on which a sequence or sample fires, with these values of its keys, place by place.
 
-    letters_with returns the letters of events with some fixed fields, twin another value with the same outcome of every
-    test of a field, if there is any. The fields of other keys are absent, the same in all events, different in
-    each, or different in one event more; times are around the windows of the queries.
+    letters_with: returns the letters of events with some fixed fields. twin: returns another value with the same
+    outcome of every test of a field, if there is one. In the logs, the fields of other keys are absent, equal in all
+    events, or different in some. Times are around the windows of the queries.
     """
     body = query.body
     if isinstance(body, eql.EventFilter):
@@ -96,8 +96,8 @@ def keyed_logs(
     others = {field.name for one in queries for field in key_fields(one)} - {f.name for f in key_fields(query)}
 
     def log_of(numbers: Sequence[int], rows: Sequence[int], gaps: Sequence[int]) -> list[Event]:
-        """Return the events at these places of the path; numbers: those of the values of other keys' fields, 0 for
-        none.
+        """Return a log with the events of these steps. rows: the index of each step. numbers: for each event a number
+        that selects values for the fields of other keys, 0 for none.
         """
         events = []
         for row, number_, time in zip(rows, numbers, accumulate(gaps), strict=True):

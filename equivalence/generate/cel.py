@@ -244,7 +244,9 @@ DAY = datetime(2021, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Scoped(CelProfile):
-    """A profile whose formulas stand in windows and partitions, and whose streams have keys and clocks."""
+    """A profile whose formulas stand in windows and partitions, and whose streams have keys, times, and an ascending
+    attribute u.
+    """
 
 
 WINDOWS = Scoped(EVERYTHING.operators, correlated=EVERYTHING.correlated)

@@ -55,7 +55,7 @@ def cel_stream(rng: Random, profile: CelProfile, length: int, phi: Formula) -> S
 
 
 def guided_cel_case(rng: Random, profile: CelProfile, nodes: int, events: int) -> tuple[Formula, Stream]:
-    """Return a formula and a stream like `cel_case`, most with a match.
+    """Return a formula and a stream like `cel_case`, but most streams have a match.
 
     Under windows and partitions streams are random.
     """

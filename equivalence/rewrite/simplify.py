@@ -50,7 +50,7 @@ class Subformula:
     """A sub-formula with its context: a function that replaces it in the whole, and the operators around it.
 
     looked: the variables that the operators around it look at; None for all. blind: whether these look at complex
-    events only. chained: whether the operator around it is its own, as in A ; (B ; C).
+    events only. chained: whether the operator around it is the same as its own, as in A ; (B ; C).
     """
 
     psi: Formula

@@ -287,7 +287,7 @@ class _Translation:
                 assert_never(phi)
 
     def translate_iteration(self, rounds: Sequence[_Alternative]) -> Iterator[_Alternative]:
-        """Return the alternatives of an iteration, one for each set of constraints only on variables around it."""
+        """Yield the alternatives of an iteration, one for each set of constraints only on variables around it."""
         rounds = [self.apart(one, rounds) for one in rounds]
         for guards in self.unions({_guards(one) for one in rounds}):
             usable = [one for one in rounds if _guards(one) <= guards]
@@ -415,7 +415,7 @@ def _guards(one: _Alternative) -> PendingConstraints:
 
 
 def _mentions(condition: core.Condition) -> Iterator[Attribute]:
-    """Return the attributes of other events that a condition compares."""
+    """Yield the attributes of other events that a condition compares."""
     return (
         a for atom in core.atoms(condition) if isinstance(atom, core.CoreCorrelated) for a in mentions(atom.predicate)
     )

@@ -63,7 +63,7 @@ def predicates(phi: Formula) -> Iterator[Predicate]:
 
 
 def attributes(phi: Formula) -> Iterator[str]:
-    """Return the attributes that the filters of a formula read."""
+    """Yield the attributes that the filters of a formula read."""
     return (a.name for P in predicates(phi) for a in mentions(P))
 
 

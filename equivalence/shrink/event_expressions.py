@@ -59,7 +59,7 @@ def smaller_counts(E: Expression) -> Iterator[Expression]:
 
 
 def simpler_predicates(E: Expression) -> Iterator[Expression]:
-    """Return a mask replaced by a part of it, or by a comparison, and a constraint by a part that compares."""
+    """Yield the expression with a mask replaced by a part of it or a comparison, or a constraint replaced by a part."""
 
     def local(F: Expression) -> Iterator[Expression]:
         match F:
@@ -131,7 +131,7 @@ def predicates(E: Expression) -> Iterator[Predicate]:
 
 
 def attributes(E: Expression) -> Iterator[str]:
-    """Return the attributes that masks read. Arguments read attributes by their place, not by name."""
+    """Yield the attributes that masks read. Arguments read attributes by their place, not by name."""
     return (a.name for F in subexpressions(E) if isinstance(F, expr.Primitive) and F.mask for a in mentions(F.mask))
 
 
@@ -150,7 +150,7 @@ def complexity(E: Expression) -> int:
 
 
 def types(E: Expression) -> Iterator[str]:
-    """Return the event types in an expression."""
+    """Yield the event types in an expression."""
     return (F.type for F in subexpressions(E) if isinstance(F, expr.Primitive))
 
 

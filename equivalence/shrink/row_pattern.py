@@ -156,7 +156,7 @@ def _plainer(e: rows.Expression) -> Iterator[rows.Expression]:
 
 
 def attributes(q: MatchRecognize) -> Iterator[str]:
-    """Return the columns in a clause."""
+    """Yield the columns in a clause."""
     return (one.name for one in columns_in(q))
 
 

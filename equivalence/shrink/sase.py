@@ -98,12 +98,12 @@ def _complexity(q: sase.SaseQuery) -> int:
 
 
 def types(q: sase.Tree) -> Iterator[str]:
-    """Return the event types of the components."""
+    """Yield the event types of the components."""
     return (k.type for block in blocks(q) for k in block.pattern)
 
 
 def attributes(q: sase.Tree) -> Iterator[str]:
-    """Return the attributes that a query reads except the time, which orders the events; shrinking
+    """Yield the attributes that a query reads except the time, which orders the events; shrinking
     tries to drop each.
     """
     return iter((TIME,))
@@ -258,7 +258,7 @@ def simpler_blocks(node: sase.SaseNode) -> Iterator[sase.SaseNode]:
 
 
 def simpler_predicates(node: sase.SaseNode) -> Iterator[sase.SaseNode]:
-    """Yield a condition replaced by a part of it, or by a comparison."""
+    """Yield the node with its condition replaced by a part of it, or by a comparison."""
     match node:
         case sase.Conjunct(p) if not isinstance(p, sase.Equivalence):
             yield from (replace(node, condition=part) for part in parts(p))

@@ -99,7 +99,7 @@ class TreeShape(Generic[T]):
     rebuilt: Callable[[T, tuple[T, ...]], T]
 
     def nodes(self, root: T) -> Iterator[T]:
-        """Return all nodes of a tree, each before those below it, left to right."""
+        """Yield all nodes of a tree, each before those below it, left to right."""
         return subtrees(root, self.children)
 
     def at_each_node(self, root: T, local: Reduction[T]) -> Iterator[T]:
@@ -122,7 +122,7 @@ class TreeShape(Generic[T]):
         return self.at_each_node(root, local)
 
     def simpler_kinds(self, root: T, groups: Iterable[Sequence[type[Any]]]) -> Iterator[T]:
-        """Return a node of a simpler kind with the same operands.
+        """Yield the tree with one node replaced by a node of a simpler kind with the same operands.
 
         A group has kinds whose nodes have as many operands and no other field, the simple ones first. A node of another
         kind with as many operands is replaced by every kind of the group.
@@ -168,15 +168,15 @@ class FormulaShape(TreeShape[T]):
         yield from self._with_conditions(phi, lambda c: fewer_atoms(c, self.conjunction))
 
     def simpler_predicates(self, phi: T) -> Iterator[T]:
-        """Return a predicate in a filter replaced by a part of it, or by a comparison."""
+        """Yield the formula with a predicate in a filter replaced by a part of it, or by a comparison."""
         return self._with_conditions(phi, lambda c: in_condition(c, self.simpler_atoms))
 
     def simpler_operators(self, phi: T) -> Iterator[T]:
-        """Return an operator in the place of a more complex one with as many operands."""
+        """Yield the formula with an operator replaced by a simpler one with as many operands."""
         return self.simpler_kinds(phi, (with_operands(self.table, 2), with_operands(self.table, 1)))
 
     def types(self, phi: T) -> Iterator[str]:
-        """Return the event types in a formula."""
+        """Yield the event types in a formula."""
         return (node.type for node in self.nodes(phi) if isinstance(node, self.event))
 
     def symbols(self, phi: T) -> set[str]:

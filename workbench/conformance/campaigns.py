@@ -248,7 +248,7 @@ class SelectedMaker:
 
 
 def generated_languages() -> Iterator[Language[Any]]:
-    """Return the languages that have a generator of random cases."""
+    """Yield the languages that have a generator of random cases."""
     return (language for language in LANGUAGES.values() if language.cases is not None)
 
 

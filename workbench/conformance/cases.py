@@ -422,8 +422,8 @@ def in_order_of_time(S: Stream) -> Stream:
 def learnt(run: Callable[[Case], CaseResult], language: str, cases: Iterable[Case]) -> Claims:
     """Return the claims of an engine as its skips show: all operators, except those in its shortest skipped queries.
 
-    A query is run only if all its operators but one were answered, so that this one causes a skip. If no such query is
-    left, a query with several new operators is run: in some languages no query has a single operator.
+    A query is run only if all its operators except one were answered, so that a skip is about this exception. If no
+    such query is left, a query with several new operators is run: in some languages no query has a single operator.
     """
     mine = sorted((c for c in cases if c.language == language), key=lambda c: (len(c.query), len(c.events), c.id))
     known = [(case, operators_of(language, case.query)) for case in mine]

@@ -118,7 +118,8 @@ def causes_of(
     """Return the choices that predict the answer to the smallest case and at least half of all answers; `first` in
     front.
 
-    beside: the causes of other defects. Answers that `first` predicts only together with these count for it too.
+    beside: the causes of other defects. Answers that `first` predicts only together with these causes count for `first`
+    too.
     """
     number = {
         c: sum(choices.reproduces([c], one) for one in results)
@@ -271,7 +272,7 @@ def defects_behind(
 
 
 def always_empty(results: Sequence[CaseResult]) -> bool:
-    """Return whether the engine never reported a match, although several of its answers should have had one."""
+    """Return whether no answer of the engine has a match, although several should have one."""
     answers = [result for result in results if result.matches is not None]
     return not any(one.matches for one in answers) and sum(bool(one.case.matches) for one in answers) >= EMPTY
 
@@ -607,9 +608,9 @@ def _together(kernels: Sequence[Kernel], chosen: Sequence[Choice], choices: Choi
 
 
 def error_kind(result: CaseResult) -> str:
-    """Return the beginning of an error without numbers and quotations: two lines, as some begin with a place.
+    """Return the first two lines of an error, without numbers and quotations; the first line may be only a place.
 
-    It ends where it quotes the query.
+    The text ends where the error quotes the query.
     """
     text = "\n".join(result.detail.partition("\n\n")[0].split("\n")[:2])
     starts = (word.start() for word in re.finditer(r"\S+", text[:-QUOTED]))

@@ -393,7 +393,7 @@ class Losses:
         return None
 
     def suspects(self) -> list[str]:
-        """Return few operators that explain the lost queries: first those whose queries were lost most often.
+        """Return a few operators that explain the lost queries, those whose queries were lost most often first.
 
         An operator that all queries have explains none.
         """

@@ -343,7 +343,7 @@ class Identification:
             self.left = [c for c in self.left if self.predictor.answer(question, c) == answer] or self.left
 
     def expanded(self, stage: Stage) -> Iterator[Choices]:
-        """Return the remaining hypotheses combined with all values of the stage's axes, the nearest to the definition
+        """Yield the remaining hypotheses combined with all values of the stage's axes, the nearest to the definition
         first.
         """
         axes = [self.predictor.interpretation.axes[name] for name in stage.axes]
@@ -495,9 +495,9 @@ class Identification:
     def suspects(self, question: EngineQuestion, about: Collection[str]) -> set[str]:
         """Return the axes whose values a small question with a wrong answer may refute.
 
-        A value that differs from the definition's is a suspect if the query has its operators, or if it changes an
-        answer on a stream of these events. If there is no such value, the suspects are the axes on which the answer
-        depends; axes with operators come before axes of all queries.
+        A value that differs from the definition's is a suspect if the query has operators of the value's axis, or if it
+        changes an answer on a stream of these events. If there is no such value, the suspects are the axes on which the
+        answer depends; axes with operators come before axes of all queries.
         """
         axes = [axis for axis in self.predictor.axes_of(question.query) if axis.name in about]
         events = list({repr(event): dict(event) for event in question.events}.values())
@@ -890,7 +890,7 @@ class Pool:
         return [question for question in every if question.kind not in self.skipped]
 
     def richest(self, hypothesis: Choices, predictor: Predictor) -> EngineQuestion | None:
-        """Return the question with the most matches by a hypothesis, of those with at most RICH events; of several the
+        """Return the question of at most RICH events to which the hypothesis has the most matches; of several, the
         shortest.
         """
         short = [q for q in self.unskipped() if len(q.events) <= RICH]

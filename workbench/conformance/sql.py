@@ -168,7 +168,7 @@ def answer(case: Case, tables: Sequence[protocol.Json]) -> protocol.Json:
 
 
 def _rows(table: protocol.Json) -> Iterator[Row]:
-    """Return the rows of a result as mappings from column names. Raises ValueError, BudgetExceeded."""
+    """Yield the rows of a result as mappings from column names. Raises ValueError, BudgetExceeded."""
     columns = names(table)
     return (dict(zip(columns, row, strict=True)) for row in timed_items(table["rows"]))
 

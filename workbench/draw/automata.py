@@ -245,7 +245,7 @@ def diagram_of_query(q: sase.Tree, title: str) -> Diagram:
 
 
 def table(A: NFAb) -> Iterator[DrawnSection]:
-    """Return the formulas of an automaton in sections by purpose, as in Figure 2(b)."""
+    """Yield the formulas of an automaton in sections by purpose, as in Figure 2(b)."""
     for title, parts in PARTS:
         labels = [label for part in parts for label in A.theta if label.part == part]
         if labels:
@@ -476,7 +476,7 @@ class _Tree:
         return node
 
     def _node(self, labels: tuple[str, ...], one: LabelAttempt | None) -> _Node:
-        """Make the node for the last of these labels. one: the attempt that led to it; None for one of the match."""
+        """Make the node for the last of these labels. one: the attempt that led to it; None for a node of the match."""
         A, r = labels[-1], self.traced.s + len(labels) - 1
         if one is not None and not one.there:
             return _Node(A, ("there is no row",), "fail")

@@ -274,12 +274,12 @@ class DrawnRun(Protocol):
     def push(self, n: int, type_: int) -> None: ...
 
     def state_rows(self) -> Iterator[tuple[int, str, Path]]:
-        """Return the active states of the I/O-deterministic automaton, each with the text of a key and its nodes."""
+        """Yield the active states of the I/O-deterministic automaton, each with the text of a key and its nodes."""
 
     def live(self) -> frozenset[int]: ...
 
     def paths(self) -> Iterator[tuple[Path, Valuation]]:
-        """Return the complex events at the last position that was read, each with its path of nodes."""
+        """Yield the complex events at the last position that was read, each with its path of nodes."""
 
 
 def label(position: int, marks: Marks) -> str:

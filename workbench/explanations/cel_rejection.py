@@ -416,7 +416,7 @@ def _words(possible: list[int], most: int, more: bool) -> str:
 def misbound(phi: cel.Formula, mu: Valuation, nearest: Valuation) -> Iterator[tuple[cel.Formula, str, str]]:
     """Yield an explanation for each variable that `nearest` binds differently from mu.
 
-    It is the part of the formula that binds the variable, the clause, and the reason.
+    An explanation has the part of the formula that binds the variable, the clause, and the reason.
     """
     for A in sorted({A for A, _ in mu ^ nearest}):
         asked, bound = (braces(positions(nu, A)) for nu in (mu, nearest))

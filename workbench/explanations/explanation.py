@@ -176,7 +176,7 @@ def tree_of(
 
 
 def nodes(root: ExplanationStep) -> Iterator[ExplanationStep]:
-    """Return all steps of a tree, each before those below it."""
+    """Yield all steps of a tree, each before those below it."""
     return subtrees(root, attrgetter("children"))
 
 

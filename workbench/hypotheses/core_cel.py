@@ -151,7 +151,7 @@ class CoreVariant:
     ) -> bool:
         """Return whether C2, of `right`, may come after C1, of `left`, by the choice about sequences.
 
-        nu: the valuation of both. Complex events that could come between count only if they agree with it outside
+        nu: the valuation of both. Complex events that could come between count only if they agree with nu outside
         iterations.
         """
         choice = self.choices["seq"]

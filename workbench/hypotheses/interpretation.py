@@ -782,7 +782,7 @@ class EngineQuestion:
 
 
 def questions(template: Template) -> Iterator[EngineQuestion]:
-    """Return the questions of a template, the shortest first."""
+    """Yield the questions of a template, the shortest first."""
     return (question_on(template.query, events) for events in template.streams())
 
 

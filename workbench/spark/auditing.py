@@ -363,7 +363,8 @@ class ExplainedRows:
 class Unexplained:
     """Divergences of one kind, about matches with the same event types, that no known wrong semantics explains.
 
-    piece: the smallest part of the log that shows one, without irrelevant events; None if there is none.
+    piece: the smallest part of the log that shows such a divergence, without irrelevant events; None if no part was
+    found.
     """
 
     kind: str
@@ -427,7 +428,7 @@ class Audit:
         )
 
     def _evidence(self, found: Sequence[Divergence], others: Sequence[Divergence]) -> list[Evidence]:
-        """Yield the divergences that a semantics could explain, the smallest first, each with other pieces of
+        """Return the divergences that a semantics could explain, the smallest first, each with other pieces of
         its key.
         """
         of_key: dict[tuple[Any, ...], list[Piece]] = {}

@@ -736,7 +736,7 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Ran:
-    """The result of a call of `campaign`: the cases done before and by it, its seconds, dead workers, and why it
+    """The result of a call of `campaign`: the cases done before it and by it, its seconds, dead workers, and why it
     stopped early.
     """
 

@@ -132,7 +132,7 @@ def spread(place: Column, starts: Sequence[OrderValue], lows: Sequence[OrderValu
 
 
 def place_of(df: DataFrame, columns: Columns) -> Column:
-    """Return the place of an event in the order, by its first column; for times in microseconds."""
+    """Return the value of the order's first column, the place of an event in the order; times are in microseconds."""
     name = columns.order[0]
     place: Column = utc_micros(df.schema, name) if isinstance(df.schema[name].dataType, TIMES) else column(name)
     return place

@@ -229,7 +229,7 @@ def selected(df: DataFrame, columns: Columns) -> DataFrame:
 
 
 def keyless(df: DataFrame, name: str) -> Any:
-    """Return an expression: whether a row has no value (null or NaN) in a column of the key."""
+    """Return an expression that is true of rows without a value (null or NaN) in a column of the key."""
     nothing = column(name).isNull()
     return (
         nothing | F.isnan(column(name)) if isinstance(df.schema[name].dataType, T.FloatType | T.DoubleType) else nothing

@@ -230,7 +230,7 @@ class CompiledCel(Compiled):
 
     @property
     def widths(self) -> Mapping[str, Width]:
-        """Return the windows around the formula."""
+        """Return the widths of the windows on values around the formula, by attribute."""
         return dict(self._evaluator.scope.widths)
 
     @property
@@ -293,7 +293,7 @@ class CompiledExpression(Compiled):
 
     @property
     def state(self) -> str:
-        """Return the state of the automaton."""
+        """Return a phrase for the saved contents: a state of the automaton."""
         return "the number of a state of an automaton"
 
     @property
@@ -422,13 +422,13 @@ class CompiledWindow(Compiled):
 
     @property
     def state(self) -> str:
-        """Return the rows of the window."""
+        """Return a phrase for the saved contents: the rows of the window."""
         ahead = "" if self.ahead is None else f"; a match is reported {self.ahead:g} seconds after its last event"
         return f"the rows of the last {self._reach}, which are evaluated again with the next ones{ahead}"
 
     @property
     def widths(self) -> Mapping[str, Width]:
-        """Return the widths of the reach."""
+        """Return the widths of the reach, by attribute."""
         return dict(self._reach.widths)
 
     @property

@@ -39,13 +39,13 @@ class Processor(StatefulProcessor):
         self._keys = None
 
     def handleInputRows(self, key: Any, rows: Iterable[Any], timerValues: TimerValues) -> Iterator[Row]:
-        """Return the rows of the answer for the blobs of a key in a batch."""
+        """Yield the rows of the answer for the blobs of a key in a batch."""
         return self._operator().process_rows(key, rows, timerValues.getCurrentWatermarkInMs())
 
     def handleExpiredTimer(
         self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo
     ) -> Iterator[Row]:
-        """Return the rows of the answer for a key whose timer the watermark has passed. Spark calls it after the
+        """Yield the rows of the answer for a key whose timer the watermark has passed. Spark calls it after the
         batch's rows.
         """
         return self._operator().wake(key, expiredTimerInfo.getExpiryTimeInMs(), timerValues.getCurrentWatermarkInMs())

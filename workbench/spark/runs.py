@@ -184,7 +184,7 @@ class ConcatenatedCel(Concatenated):
         return self._evaluator.classes(Stream.from_table(table))
 
     def matches(self, rows: RowsOfKeys, failures: Failures) -> Iterator[MatchBatch]:
-        """Return the matches of the next events. A stream with more matches in these rows than the budget fails."""
+        """Yield the matches of the next events. A stream with more matches in these rows than the budget fails."""
         E, first = self._evaluator, rows.origins(self.position)
         most, found = E.budget.matches, np.zeros(len(first), np.int64)
         for roots in E.advance(Stream.from_table(rows.table), rows.classes, rows.begins):
@@ -205,7 +205,7 @@ class ConcatenatedCel(Concatenated):
         self.position = E.position
 
     def numbers(self, rows: RowsOfKeys, failures: Failures) -> Iterator[Numbers]:
-        """Return ascending positions with the numbers of matches of the next events."""
+        """Yield ascending positions with the numbers of matches of the next events."""
         yield from self._evaluator.tallies(Stream.from_table(rows.table), rows.classes, rows.begins)
         self.position = self._evaluator.position
 
@@ -234,7 +234,7 @@ def reaches(E: CompiledCelEvaluator) -> int:
 
 
 class ConcatenatedExpression(Concatenated):
-    """A run over consecutive streams that consists of one state of an automaton. Runs of a process share the
+    """A run over consecutive streams, whose state is one state of an automaton. All runs of a process share the
     evaluator.
     """
 
@@ -246,12 +246,12 @@ class ConcatenatedExpression(Concatenated):
         return self._evaluator.classes.of_stream(Stream.from_table(table))
 
     def matches(self, rows: RowsOfKeys, failures: Failures) -> Iterator[MatchBatch]:
-        """Return the matches of the next events."""
+        """Yield the matches of the next events."""
         at = self._find_positions(rows, failures)
         yield MatchBatch(at, np.arange(len(at) + 1), at, np.empty(0, np.int32))
 
     def numbers(self, rows: RowsOfKeys, failures: Failures) -> Iterator[Numbers]:
-        """Return ascending positions with the numbers of matches of the next events."""
+        """Yield ascending positions with the numbers of matches of the next events."""
         at = self._find_positions(rows, failures)
         yield at, np.ones(len(at), np.int64)
 
@@ -364,7 +364,7 @@ def automaton_of(query: SparkQuery, budget: Budget) -> DFA | None:
 
 
 class ExpressionRun(SparkRun):
-    """A run in one state of an automaton; all runs of the expression share the evaluator."""
+    """A run whose state is one state of an automaton; all runs of the expression share the evaluator."""
 
     def __init__(self, evaluator: CompiledRunner) -> None:
         self._evaluator = evaluator

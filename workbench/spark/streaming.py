@@ -232,7 +232,7 @@ def _packed(batches: Iterable[pa.RecordBatch], plan: str) -> Iterator[pa.RecordB
 
 
 def unpacked_rows(batches: Iterable[pa.RecordBatch], plan: str) -> Iterator[pa.RecordBatch]:
-    """Return, on a worker, the rows of the answer, from the blobs of matches and of invalid rows."""
+    """Yield, on a worker, the rows of the answer, from the blobs of matches and of invalid rows."""
     parsed = StreamPlan.from_json(plan)
     id_col = parsed.columns.id
     found = match_schema(pa.int64() if id_col is None else parsed.schema.field(id_col).type)
