@@ -176,7 +176,7 @@ class KeyedRows:
 
 
 def sorted_by_time(rows: FunnelRows) -> FunnelRows:
-    """Return the rows with those of each key sorted by time. Rows of equal times keep their order."""
+    """Return the rows, sorted by time for each key. Rows of equal times keep their order."""
     if first_step_back(rows) is None:
         return rows
     owners = np.repeat(np.arange(rows.keys), np.diff(rows.starts))

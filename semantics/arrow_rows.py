@@ -192,8 +192,8 @@ def _cut(values: pa.ChunkedArray, reading: FieldReading) -> pa.ChunkedArray:
 def timed_table(
     table: pa.Table, schema: Schema, reading: FieldReading, name: str, place: RowLocation
 ) -> tuple[pa.Table, list[str]]:
-    """Return a table that `fitted_table` can read: it has a type column and parsed times, and replaced columns are
-    gone.
+    """Return a table that `fitted_table` can read: it has a type column, times are parsed, and columns that others
+    replace are left out.
 
     Times are the columns of `FieldReading.timed_fields`. A column of lists is replaced by the number of elements of
     each list if the schema has that attribute. Also returns warnings. Raises InputError, IllFormed.

@@ -29,7 +29,7 @@ from cerify.semantics.values import time_at, value_type_of
 def times_if_text(
     column: pa.ChunkedArray, field: str, place: RowLocation, round_times: bool = False
 ) -> pa.ChunkedArray:
-    """Return a column of text as times if all its values are ISO 8601 dates or date-times, else as it is.
+    """Return a column of text as times if all its values are ISO 8601 dates or date-times; else return it unchanged.
 
     Raises InputError for a date-time that does not exist, such as the 30th of February.
     """

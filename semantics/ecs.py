@@ -250,7 +250,7 @@ def _documents(file: str) -> Iterator[tuple[Any, str]]:
 
 
 def _documents_of(source: CsvSource) -> Iterator[tuple[Any, str]]:
-    """Yield the documents of a source, each with its place; an array is read as a whole, lines one by one."""
+    """Yield the documents of a source, each with its place; an array is read as a whole, JSON Lines line by line."""
     require_known_kind(source)
     name = source.name
     try:

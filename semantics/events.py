@@ -102,7 +102,7 @@ class Match:
     result: Result | None = field(default=None, repr=False)
 
     def more(self) -> dict[str, Any]:
-        """Return the fields that this kind of match adds to its JSON form."""
+        """Return the fields that a subclass adds to the JSON form of a match."""
         return {}
 
 
@@ -205,7 +205,9 @@ class Stream(Sequence[Event]):
         return S
 
     def require_read(self, names: Iterable[str] | None = None) -> Stream:
-        """Return the stream. Raises InputError if it was read without one of these attributes (None: without any)."""
+        """Return the stream. Raises InputError if one of these attributes (None: any attribute) was left out when it
+        was read.
+        """
         names = None if names is None else list(names)
         if names is not None and self.lists:
             self._add_elements(names)
@@ -336,7 +338,7 @@ def bindings_of(mu: Valuation) -> Bindings:
 
 
 def result_of(attributes: Mapping[str, Any]) -> Result:
-    """Return the result with these attributes. Its text is JSON in which 2.0 is 2, and a time its ISO 8601 text."""
+    """Return the result with these attributes. Its text is JSON; there 2.0 is written 2, and a time in ISO 8601."""
     return Result(json.dumps(plain(attributes), ensure_ascii=False, sort_keys=True), attributes)
 
 

@@ -216,7 +216,7 @@ def with_header(source: CsvSource, names: Sequence[str]) -> CsvSource:
 
 
 def _warn_of_header(source: CsvSource, line: bytes) -> None:
-    """Warn of a first line that looks like an event: it has a number or a date where names stand."""
+    """Warn if the first line looks like an event: a number or a date stands where a column's name should."""
     if source.added_lines:
         return
     try:
@@ -234,7 +234,9 @@ def _warn_of_header(source: CsvSource, line: bytes) -> None:
 
 
 def _cells(source: CsvSource, separator: str) -> Iterator[list[str]]:
-    """Yield the records, an empty one for an empty line, so that lines keep their numbers."""
+    """Yield the records of a text with separators. An empty line gives an empty record, so that lines keep their
+    numbers.
+    """
     with source.open() as file, io.TextIOWrapper(file, "utf-8-sig", errors="strict", newline="") as text:
         try:
             yield from csv.reader(text, delimiter=separator)
@@ -245,7 +247,7 @@ def _cells(source: CsvSource, separator: str) -> Iterator[list[str]]:
 
 
 def _decimal_commas(rows: Sequence[Sequence[str]]) -> set[int]:
-    """Return the columns of numbers in which some have a decimal comma."""
+    """Return the columns that hold numbers, some of them with a decimal comma."""
     found = set[int]()
     for i in range(len(rows[0]) if rows else 0):
         cells = [row[i] for row in rows[1:] if i < len(row) and row[i]]

@@ -171,7 +171,7 @@ def as_stream(
 
 
 def _finish(S: Stream, source: object, reading: FieldReading, sort: bool) -> Stream:
-    """Return the stream, sorted by time if wanted; notes the field from which its time was read."""
+    """Return the stream, sorted by time if `sort` is true; note in it the field from which its time was read."""
     # In EQL and Sigma @timestamp is the time, whatever field it is read from.
     if reading.time_column not in (None, TIME, "@timestamp") and S is not source:
         S.renamed = {reading.time_column: TIME}

@@ -219,7 +219,7 @@ def _parts_of(text: str, start: int) -> tuple[list[str], dict[str, tuple[str, Sp
 
 
 def _show_step(step: FunnelStep) -> str:
-    """Return the text of a step, its type in quotation marks where it would be read as something else."""
+    """Return the text of a step. Its type is in quotation marks if it would otherwise be read as something else."""
     name = "" if step.type is None else _quoted(step.type)
     return name + ("" if step.predicate is None else f"[{show_predicate(step.predicate)}]")
 
@@ -294,7 +294,7 @@ def answer_by_key(
 ) -> Iterator[Match]:
     """Yield a match for each row of the answer, at the end of the stream; its result has the key and the answer.
 
-    mode: the reading of funnels that do not name a mode.
+    mode: the mode of funnels that do not name one.
     holds: a function that returns whether an event satisfies a step, or None to hide the event.
     attempts: whether a sequence has the positions of its longest attempt, see `longest_attempt`, even without a match.
 

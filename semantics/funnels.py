@@ -103,7 +103,7 @@ def deepest_chain(rows: Rows, n: int, reading: ChainReading = ChainReading()) ->
 
 
 def window_funnel(rows: Rows, n: int, w: Time) -> int:
-    """Return the largest k with rows of the steps 1 to k whose times do not decrease, the last within w of the first.
+    """Return the largest k for which rows of the steps 1 to k have times that do not decrease and lie within w.
 
     One row may serve several steps, and rows of equal times are in any order.
     """
@@ -153,7 +153,7 @@ def strict_order(rows: Rows, n: int, w: Time) -> int:
 
 
 def allow_reentry(rows: Rows, n: int, w: Time) -> int:
-    """Return the level of `strict_order` where entries of steps that are not yet due are passed over.
+    """Return the level of `strict_order`, but pass over entries of steps that are not yet due.
 
     An entry of no step still ends the funnel.
     """

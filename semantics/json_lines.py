@@ -27,7 +27,7 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def read_json_lines(source: CsvSource, schema: Schema | None, reading: FieldReading) -> Stream:
-    """Read a file of JSON Lines; a large one by Arrow, if that certainly gives the same events."""
+    """Read a file of JSON Lines. A large file is read by Arrow if this certainly gives the same events."""
     require_text(source)
     if schema is not None:
         return _fitting(source, schema, reading)
@@ -105,7 +105,7 @@ def _json_values(source: CsvSource, records: str | None) -> Iterator[tuple[str, 
 
 
 def _with_floats(event: Event, names: Set[str]) -> Event:
-    """Return the event with the numbers of these attributes as floats, as they are in a column."""
+    """Return the event with the numbers of these attributes as floats, because a column would hold them so."""
     return Event(event.type, {a: float(v) if type(v) is int and a in names else v for a, v in event.attributes.items()})
 
 

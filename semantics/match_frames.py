@@ -204,7 +204,7 @@ class MatchColumns:
 
 
 def table_of_columns(columns: Mapping[str, Sequence[Any]]) -> pa.Table:
-    """Return the table with these columns; a column with values of several kinds becomes one of JSON texts."""
+    """Return the table with these columns; a column with values of several kinds becomes a column of JSON texts."""
     arrays = {}
     for name, values in columns.items():
         if isinstance(values, pa.Array):
@@ -242,7 +242,7 @@ def _array_of(values: Sequence[Any], kind: pa.DataType | None) -> pa.Array:
 
 
 def written_table(columns: Mapping[str, Sequence[Any]], format: OutputFormat) -> bytes:
-    """Return the bytes of a file with these columns, in this format. CSV has lists as JSON."""
+    """Return the bytes of a file with these columns, in this format. In CSV, lists are written as JSON."""
     if format == "parquet":
         import pyarrow.parquet as pq
 
@@ -326,7 +326,7 @@ def _python_values(values: Sequence[Any]) -> Sequence[Any]:
 
 
 def shown_cell(value: Any) -> str:
-    """Return the text of a cell: "" for none, true and false as JSON has them, lists as JSON."""
+    """Return the text of a cell: "" for None; true, false and lists as in JSON."""
     if value is None:
         return ""
     if isinstance(value, bool | list | tuple | Mapping):

@@ -76,7 +76,7 @@ class NanosecondTime(datetime):
     __radd__ = __add__  # type: ignore[assignment]
 
     def astimezone(self, tz: tzinfo | None = None) -> datetime:  # type: ignore[override]
-        """Return the time itself, which is UTC; in another zone the time without the digits beyond microseconds."""
+        """Return the time itself for UTC; for another zone, the time there without the digits beyond microseconds."""
         return self if tz is UTC else self.whole.astimezone(tz)
 
     def replace(self, *args: Any, **fields: Any) -> datetime:  # type: ignore[override]

@@ -184,7 +184,7 @@ def asked_element(name: str, lists: Collection[str]) -> tuple[str, str, str] | N
 
 
 def elements_of(name: str, lists: Mapping[str, Sequence[Sequence[Any] | None]]) -> list[bool | None] | None:
-    """Return for each event whether its list has the element that an attribute names; None if no list is meant.
+    """Return for each event whether its list has the element that an attribute names; None if it names no list.
 
     The attribute "tags.any.new" asks for "new" in the list "tags", and "items.sku.any.x1" for an object in the list
     "items" whose "sku" is "x1". Numbers and Booleans are written as in JSON. An event without the list has None.
@@ -204,8 +204,8 @@ def meant_elements(name: str, lists: Mapping[str, Sequence[Sequence[Any] | None]
       >>> meant_elements("items.any.x1", {"items": [[{"sku": "x1"}], []]})
       ['items.sku.any.x1']
 
-    If the list is empty in all events, an element could still match. Spellings that are true of some event are returned
-    alone, if there are any.
+    If the list is empty in all events, an element could still match. If some spellings are true of
+    an event, only these are returned.
     """
     if (asked := asked_element(name, lists)) is not None:
         known, keys, text = asked

@@ -2,8 +2,8 @@
 
     from cerify.semantics.packages import np, pa, pc
 
-Without them cerify can be imported, and runs wherever Python and lark do. A function that needs one which is not
-installed raises MissingPackage, which names the extra that brings it.
+Without them cerify can be imported, and runs wherever Python and lark do. A function that needs a missing
+package raises MissingPackage, which names the extra that brings it.
 """
 
 from __future__ import annotations

@@ -213,7 +213,7 @@ def satisfied(predicate: Predicate, value_of: Callable[[Attribute], Value | None
 
 
 def evaluate(term: Term, value_of: Callable[[Attribute], Value | None]) -> Value | None:
-    """Return the value of a term; None if it has none."""
+    """Return the value of a term; None if the term has no value."""
     match term:
         case Attribute():
             return value_of(term)
@@ -748,7 +748,7 @@ def time_problems(schema: Schema | None, span: Span | None) -> Iterator[Problem]
 
 
 def number_problems(term: Term, schema: Schema | None, span: Span | None) -> Iterator[Problem]:
-    """Yield a problem if a term has to be a number, and the schema says that it is not one."""
+    """Yield a problem if a term has to be a number, but has another kind under the schema."""
     if schema is not None and (known := _kind_of_predicate(term, schema)) not in (None, "number"):
         yield Problem("arithmetic", f"{show_term(term)} is a {known}, where a number is needed", span)
 

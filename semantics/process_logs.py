@@ -40,7 +40,7 @@ SQLITE = b"SQLite format 3\x00"
 def read_xes(source: CsvSource, reading: FieldReading) -> Stream:
     """Return the stream of a log of XES. Raises InputError.
 
-    The type of an event is its concept:name, and its time its time:timestamp, unless the reading names other fields.
+    An event's type is the field concept:name, and its time the field time:timestamp, unless `reading` names others.
     """
     log = _XesLog(source.name)
     _parse_xml(source, log.start, log.end, lambda text: None)

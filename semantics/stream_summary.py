@@ -1,4 +1,6 @@
-"""Summarize a stream: its types, its attributes with kinds and ranges, and which of them may be key, time and type."""
+"""Summarize a stream: its event types, its attributes with kinds and ranges, and which attributes may be the key, the
+time or the type.
+"""
 
 from __future__ import annotations
 

@@ -328,7 +328,7 @@ class _Column:
         return [None if not cell else self.value(row, value_type) for row, cell in enumerate(self.cells)]
 
     def inferred(self) -> ValueType:
-        """Return the type that Arrow infers. Raises InputError where that is not clear."""
+        """Return the type that Arrow infers for the column. Raises InputError if it is not clear which."""
         cells = list(filter(None, self.cells))
         if are_date_times(cells):
             return "timestamp"
@@ -400,7 +400,9 @@ def native_buffer(data: bytes) -> pa.Buffer:
 
 
 def native_file(file: BinaryIO) -> pa.NativeFile:
-    """Return the file from its beginning, for Arrow: by its name if it has one, else its bytes."""
+    """Return the file from its beginning, for Arrow, which opens it by its name if it has one, or else gets its
+    bytes.
+    """
     if (name := getattr(file, "name", None)) is not None:
         return pa.OSFile(os.fsencode(name))
     file.seek(0)

@@ -57,7 +57,9 @@ TYPE_OPTION = (
 
 
 def type_option(fields: Iterable[object], reserved: Iterable[str]) -> str:
-    """Return the options that name the field of the type, and that of the time, if no field has that name."""
+    """Return, for a message, the option that names the field of the type; if there is no time, also the option for the
+    time.
+    """
     named = TIME in (*fields, *reserved)
     return TYPE_OPTION + ("" if named else "; and the time, if there is one: --time, in Python time_column")
 
@@ -277,13 +279,13 @@ def _cut(text: str) -> str:
 
 
 def are_date_times(values: Sequence[Value | None]) -> bool:
-    """Return whether the values are all texts of ISO 8601 dates or date-times, None aside, and there is one."""
+    """Return whether all values but None are texts of ISO 8601 dates or date-times, and there is at least one text."""
     texts = [value for value in values if value is not None]
     return bool(texts) and all(isinstance(text, str) and IS_DATE_TIME.fullmatch(text) for text in texts)
 
 
 def times_of_texts(values: Sequence[Value | None], how: TimeReading = TimeReading()) -> list[Value | None]:
-    """Return the times that texts write, None for None. Raises BadTime."""
+    """Return the times that texts write; None stays None. Raises BadTime."""
     found: list[Value | None] = []
     for row, value in enumerate(values):
         try:

@@ -282,7 +282,7 @@ def time_at(ticks: int) -> datetime:
 
 
 def exact_microseconds(time: datetime) -> Microseconds:
-    """Return the microseconds from the epoch to a time; a Fraction where it has nanoseconds.
+    """Return the microseconds from the epoch to a time; a Fraction for a time with nanoseconds.
 
     >>> exact_microseconds(parse_time("1970-01-01T00:00:00.0000015Z", keep_nanoseconds=True))
     Fraction(3, 2)

@@ -88,9 +88,7 @@ def _event_types(named: list[pred.OfType], schema: Schema | None) -> list[str]:
 
 
 def _event(R: str, values: Values, schema: Schema | None) -> Event:
-    """Return the event with these values; attributes without one get the default of their type, if
-    there is a schema.
-    """
+    """Return the event with these values; with a schema, an attribute without a value gets the default of its type."""
     defaults = {} if schema is None else {name: DEFAULT[value_type] for name, value_type in schema.types[R].items()}
     return Event(R, {name: value for name, value in {**defaults, **values}.items() if value is not None})
 

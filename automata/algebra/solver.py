@@ -289,7 +289,7 @@ def _atom(atom: pred.Atomic, lookup: Lookup, type_is: Callable[[str], Any]) -> A
 
 
 def _term(term: pred.Term, lookup: Lookup) -> Symbol | None:
-    """Return the term for the solver, None if it has no value."""
+    """Return the term for the solver; None if the term never has a value."""
     match term:
         case pred.Attribute():
             return lookup(term)

@@ -1,4 +1,4 @@
-"""LAST and NXT of events one after the other: an automaton with a state for each event.
+"""Compile LAST and NXT of events that follow one another to an automaton with a state for each event.
 
 In general a strategy runs beside a monitor that follows all rivals (compile.py), whose states are sets. For sixty
 events these would not fit in memory, and they are not needed. In a *chain*, a fixed number of single events one after

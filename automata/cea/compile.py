@@ -293,7 +293,7 @@ def _trimmed(phi: cel.Formula, algebra: Algebra) -> CEA:
 
 
 def _thompson(phi: cel.Formula, algebra: Algebra) -> CEA:
-    """Build the automaton of phi from those of its operands, minimizing where the construction is not linear."""
+    """Build the automaton of phi from the automata of its operands; minimize where the construction is not linear."""
     if isinstance(phi, cel.EventAtom):
         return _event(phi.type)
     if isinstance(phi, cel.Derived):
@@ -514,7 +514,7 @@ class CachedCompiler(Generic[F, Made]):
     def __call__(self, phi: F, budget: Budget = Budget()) -> Made:
         """Return the result of the compiler for a query, from the cache if it is there.
 
-        Raises what the compiler raises.
+        Raises the errors of the compiler.
         """
         if not self.retained:
             return self._compiler(phi, budget)

@@ -401,7 +401,7 @@ def compile_core(phi: core.Formula, budget: Budget = Budget()) -> CEA:
     """Build a CEA with the complex events of phi at every position of every stream, marked with one variable.
 
     Raises Unsupported where phi compares events with each other, or looks ahead (then see whole_stream), and
-    BudgetExceeded as compile_cel does.
+    BudgetExceeded in the same cases as compile_cel.
     """
     for x, span in looks_ahead(phi)[:1]:
         raise Unsupported(

@@ -387,7 +387,7 @@ def conjunction(A: CEA, B: CEA, budget: Budget) -> CEA:
 
 
 def interleaving(A: CEA, B: CEA, budget: Budget) -> CEA:
-    """Build ALL: each operand runs on its own interval; one of them begins at the start, and one ends at the end.
+    """Build ALL: each operand runs on its own interval; one interval begins at the start, and one ends at the end.
 
     An operand that may skip any event before its first mark needs no waiting state: its runs are the same without one.
     """

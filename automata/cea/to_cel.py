@@ -314,7 +314,9 @@ def _relaxed(A: CEA) -> CEA:
 
 @dataclass(frozen=True)
 class _Kind:
-    """The kind of one event: one of these types, bound to these variables. Without variables it is only skipped."""
+    """The kind of one event: one of these types, bound to these variables. An event without variables is only
+    skipped.
+    """
 
     types: Mask
     marks: Marks
@@ -463,7 +465,7 @@ class _Rewriting:
 
 
 def _joined(labels: dict[tuple[int, int], Label], edge: tuple[int, int], label: Label) -> None:
-    """Add the label to those of the edge."""
+    """Add the label to the labels of the edge."""
     known = labels.setdefault(edge, {})
     for marks, types in label.items():
         if types:

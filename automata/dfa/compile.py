@@ -358,7 +358,7 @@ class _Compiler:
         return built(self.alphabet, variables, before, step, lambda q: q[0] in A.accepting, self.budget)
 
     def _prefix(self, A: DFA) -> DFA:
-        """Build prefix(A): a state accepts if one or more events lead from it to an accepting one."""
+        """Build prefix(A): a state accepts if one or more events lead from it to an accepting state of A."""
         if any(minterm.witness is None for minterm in self.alphabet.types):
             raise Unsupported(
                 "z3 could not decide which events satisfy the conditions; inside prefix, compare attributes "

@@ -99,7 +99,7 @@ class Classes:
         return _looked_up([self._class(*outcome) for outcome in outcomes], codes)
 
     def _class(self, T: str, passed: int) -> int:
-        """Return the class of the events of type T that satisfy these masks (given as bits) and no others."""
+        """Return the class of the events of type T that satisfy exactly these masks, given as bits."""
         name = T if T in self._masks_of else None
         key = (name, passed & self._masks_of[name])
         if (number := self._known.get(key)) is None:

@@ -32,7 +32,7 @@ Symbol: TypeAlias = tuple[int, Names]
 
 @dataclass(frozen=True)
 class Alphabet:
-    """The types of events with respect to some predicates: each event is of exactly one.
+    """The types of events with respect to some predicates: each event has exactly one type.
 
     The first predicate is that of the start event.
     """

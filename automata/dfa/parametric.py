@@ -67,7 +67,7 @@ class Symbolic:
 
     @property
     def fingerprint(self) -> str:
-        """Return a hash; it is equal if the states of two monitors mean the same."""
+        """Return a hash. Monitors with equal hashes can exchange states."""
         automata = [(way, A.fingerprint) for way, A in self.automata.items()]
         return digest(self.variables, sorted(self.sources.items()), self.constraints, automata)
 

@@ -123,7 +123,7 @@ def order_under(schema: Schema | None) -> ArgumentOrder:
 
 
 def order_in(S: Stream) -> ArgumentOrder:
-    """Return the order of attributes in the stream's schema; without one, that of their first occurrence."""
+    """Return the order of attributes in the stream's schema; without a schema, the order of their first occurrence."""
     if S.schema is not None:
         return order_under(S.schema)
     columns: dict[str, set[str]] = {}  # the types of each attribute
@@ -296,7 +296,9 @@ class Inlined:
 
 
 def inlined(E: expr.Expression) -> Inlined:
-    """Return the expression without its definitions. While it is a single name, the name is replaced by its body."""
+    """Return the expression without its definitions. As long as the expression is a single name, it is replaced by the
+    name's body.
+    """
     definitions = {d.name: d for d in E.definitions} if isinstance(E, expr.Let) else {}
     body = E.body if isinstance(E, expr.Let) else E
     visible, local = ranging_variables(body), tuple[str, ...]()

@@ -55,7 +55,9 @@ _COMPARE: dict[str, Any] = {
 
 
 class KeyNumbers:
-    """Numbers the keys of a log from 1 on, and null as 0; a key of several fields is a chain of pairs of numbers."""
+    """Numbers the keys of a log from 1 on; null is 0. The number of a key of several fields is made from pairs of
+    numbers.
+    """
 
     def __init__(self) -> None:
         self.parts: dict[tuple[str, Value], int] = {}
@@ -296,7 +298,7 @@ class EqlColumns:
         return combined
 
     def times(self) -> Any:
-        """Return the time of each row in microseconds, TIMELESS where it has none."""
+        """Return the time of each row in microseconds; TIMELESS for a row without a time."""
         name = TIME if TIME in self._names else TIMESTAMP if TIMESTAMP in self._names else None
         if name is None:
             return np.full(self.rows, TIMELESS, np.int64)

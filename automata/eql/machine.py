@@ -60,7 +60,7 @@ class SlotProgram:
         return filter_test(step.filter, self.reading), eql.step_keys(query, step)
 
     def keys_at(self, step: tuple[Test, tuple[eql.EventField, ...]], event: Event) -> tuple[Key, ...]:
-        """Return the keys of an event at a step; none if it is not at that step."""
+        """Return the keys of an event at a step; none if the event does not fit that step."""
         test, fields = step
         return keys_of(event, fields, self.reading) if test(event) else ()
 
@@ -176,7 +176,9 @@ class SlotMachine(Evaluator):
                 self._places[K].pending = [None] * len(program.steps)
 
     def _move(self, program: SlotProgram, at: Places, i: int, time: Microseconds | None) -> Pending | None:
-        """Return the sequence that the event makes at step i: a new one, or the one of the step before, moved on."""
+        """Return the sequence that the event makes at step i: a new sequence, or the sequence of the step before,
+        extended by the event.
+        """
         if i == 0:
             return Pending((self.position,), time, before=at.before)
         if (waiting := at.pending[i - 1]) is None:

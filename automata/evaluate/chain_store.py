@@ -178,7 +178,7 @@ class EarliestStore(ChainStore):
         require((self.home[:, kernels.COUNT] < self._length).all(), "a count of places is too large")
 
     def compact(self, bound: int) -> NDArray[np.bool_]:
-        """Forget the keys without an event. Return for each key whether it still has any."""
+        """Forget the keys without an event. Return for each key whether it still has an event."""
         return super().compact(0)
 
     def _find(self, batch: EventBatch, transitions: TransitionTables, listed: bool) -> Iterator[NDArray[np.int64]]:

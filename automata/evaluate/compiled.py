@@ -554,7 +554,7 @@ def evaluate_plan(
 
 
 def _has_columns(S: Stream) -> bool:
-    """Return whether each attribute of a stream has values of one kind, so that there is a table of it."""
+    """Return whether each attribute of a stream has values of one kind, so that the stream has a table."""
     kinds: dict[str, str] = {}
     return S.is_columnar or all(
         kinds.setdefault(name, kind(value)) == kind(value) for event in S for name, value in event.attributes.items()

@@ -318,7 +318,7 @@ class ResidualFilter:
 
 @dataclass(frozen=True)
 class Decorrelated:
-    """A formula without the filters that compare events, and these filters."""
+    """A formula whose filters that compare events were removed, and the removed filters."""
 
     phi: Formula
     checks: tuple[ResidualFilter, ...]

@@ -34,8 +34,8 @@ class KeyStreams:
         return Stream([self._S[p] for p in self._positions[key]])
 
     def between(self, begin: int, end: int) -> Iterator[tuple[Key, int, int]]:
-        """Yield the keys with events in positions begin to end - 1, each with the interval of these in its own
-        stream.
+        """Yield the keys with events in positions begin to end - 1, each with the interval of these events in the key's
+        own stream.
         """
         for key, positions in self._positions.items():
             l, m = bisect_left(positions, begin), bisect_left(positions, end)

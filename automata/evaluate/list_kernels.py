@@ -663,7 +663,7 @@ def in_windows(  # type: ignore[no-untyped-def]
     classes, keys, admitted, low, base, start, cut, skip, begin, marks, finals, ended, moving, busy, final, unmarked,
     matrices, front, steps, found,
 ):  # fmt: skip
-    """See match_stores.in_windows. classes to busy are those of update_scoped, final: bool [S].
+    """Compute what `match_stores.in_windows` returns. classes to busy are those of update_scoped, final: bool [S].
 
     matrices int64 [3, S, S]; front int64 [n, S]; steps int32 [3, n]: for each event that may be in a window its index,
     its class (-1 - c if it cannot be marked), and the state of the unmarked run before it. found int64 [2, n]. Returns

@@ -243,7 +243,7 @@ def shares_of(table: pa.Table, name: str, workers: int) -> NDArray[np.uint8]:
 
 
 def _with_keys(S: Stream, name: str, rows: NDArray[np.bool_]) -> Stream:
-    """Return the stream with the key attribute removed from all rows except these."""
+    """Return the stream in which only these rows keep the key attribute."""
     if name not in S.table.column_names:
         return S
     column = S.table[name]

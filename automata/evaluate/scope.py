@@ -350,7 +350,7 @@ def _ascending(values: list[Value | None]) -> bool:
 
 @dataclass(frozen=True)
 class ReachBounds:
-    """Windows that end with the event at which a match is reported. No event before all of them matters.
+    """Windows that end with the event at which a match is reported. Events before all of these windows do not matter.
 
     events: the number of events of a window, including that event. widths: windows on values, each with its attribute.
     """

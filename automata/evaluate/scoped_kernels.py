@@ -179,7 +179,7 @@ def _pour(rows, s, into, first, keys, nodes, tree):  # type: ignore[no-untyped-d
 
 @part
 def _forget(alive, live, slot, rows, first, keys, free, spare):  # type: ignore[no-untyped-def]
-    """Empty the slots of all live states, and list them as free; return the number of free ones."""
+    """Empty the slots of all live states, and list them as free; return the number of free slots."""
     for a in range(alive):
         s = slot[live[a]]
         _empty(rows, s, first, keys)
@@ -400,7 +400,7 @@ def compact_scoped(tree, rows, slot, first, keys, used, counters, bound):  # typ
 
 @compiled
 def in_slots(rows, slot, first, keys, nodes):  # type: ignore[no-untyped-def]
-    """Return the number of pairs of a slot and a key in it; -1 if the loops above cannot have written these slots."""
+    """Return how many keys all slots have together; -1 if the loops above cannot have written these slots."""
     members, outside = 0, 0
     taken = np.zeros(slot.size, np.bool_)
     for q in range(slot.size):

@@ -355,9 +355,7 @@ class MatchBatch:
 
 
 def sorted_arrays(batches: Iterable[MatchBatch]) -> PositionArrays:
-    """Return the complex events of all batches in the order of matches: by where they are reported, then by
-    positions.
-    """
+    """Return the complex events of all batches, sorted by where they are reported, then by their positions."""
     some = list(batches)
     if not some:
         return PositionArrays(np.empty(0, np.int64), np.zeros(1, np.int64), np.empty(0, np.int64))

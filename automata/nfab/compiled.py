@@ -90,7 +90,7 @@ class Memory:
             self.head = np.concatenate([self.head, np.array([[-1, 0]] * more, np.int32)])
 
     def retain(self, partitions: NDArray[np.int64]) -> None:
-        """Keep only these partitions, which include all with runs, and renumber them."""
+        """Keep only these partitions and renumber them; they have to include all partitions with runs."""
         numbers = np.zeros(len(self.head), np.int32)
         numbers[partitions] = np.arange(len(partitions))
         self.head = self.head[partitions]
@@ -457,7 +457,7 @@ class CompiledBlockRunner:
 
     @property
     def kinds(self) -> dict[str, ValueType]:
-        """Return the kinds of the columns of the first batch that had any."""
+        """Return the kinds of the columns of the first batch that had columns."""
         return {} if self._encoder is None else dict(self._encoder.kinds)
 
     def _stopped(self) -> list[int]:

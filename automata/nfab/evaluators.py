@@ -50,7 +50,7 @@ def matches_of(
     budget: Budget = Budget(),
     operations: Operations = NO_OPERATIONS,
 ) -> list[Match]:
-    """Return all matches of a query, sorted, with their results; of a program, the matches of its last query.
+    """Return all matches of a query, sorted, with their results; for a program, the matches of its last query.
 
     Raises Unsupported for an aggregate that is not registered, IllFormed, BudgetExceeded.
     """
@@ -324,8 +324,8 @@ class BlockEvaluator(Evaluator):
 
     @property
     def counters(self) -> Counters:
-        """Return the counters. nodes: of the shared buffer, or of each run in compiled loops. states: of the
-        automaton.
+        """Return the counters. nodes: those of the shared buffer, or in compiled loops of each run. states: those of
+        the automaton.
         """
         return Counters(self.position - self._first, self._runner.node_count, len(self._runner.plan.states))
 
@@ -383,7 +383,7 @@ class CompiledSaseEvaluator(BlockEvaluator):
         return CompiledBlockRunner(self.q, self.reading, self.budget)
 
     def count_all(self, S: Stream) -> int:
-        """Count the matches; if the loops cannot read the events, with the readable evaluator."""
+        """Count the matches by the loops, or by the readable evaluator if the loops cannot read the events."""
         from cerify.automata.nfab.compiled import bindings
 
         if self.q.having is not None or any(k.negated for k in self.q.pattern):

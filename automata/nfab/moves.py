@@ -212,7 +212,7 @@ def values_in(buffer: Bindings, S: Sequence[Event], operations: Operations = NO_
 
 
 def instantiated(form: Identifier, positions: Sequence[int]) -> int | None:
-    """Return the position that an identifier refers to, given those of its variable; None if there are too few."""
+    """Return the position that an identifier refers to, given its variable's positions; None if there are too few."""
     index = INDEX[form]
     return positions[index] if -len(positions) <= index < len(positions) else None
 

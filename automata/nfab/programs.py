@@ -158,7 +158,7 @@ class Programs:
                 assert_never(p)
 
     def term(self, t: pred.Term, state: StatePlan, edge: Edge) -> TypedCode | None:
-        """Return the code of a term, None where it never has a value."""
+        """Return the code of a term; None if the term never has a value."""
         match t:
             case sase.SaseAggregate():
                 return self._aggregate(t, state, edge)

@@ -157,7 +157,7 @@ class _Graph:
         return after
 
     def _unbounded(self, p: rows.Quantified, after: _Node, excluded: bool) -> _Node:
-        """Return the nodes of an unbounded quantifier: all required iterations but one, then one that may be
+        """Return the first node of an unbounded quantifier: all required iterations but one, then one that may be
         repeated.
         """
         loop = _Loop(after, p.greedy)
@@ -167,8 +167,8 @@ class _Graph:
         return self._in_order((p.pattern for _ in range(p.low - 1)), _Enter(loop), excluded)
 
     def _bounded(self, p: rows.Quantified, high: int, after: _Node, excluded: bool) -> _Node:
-        """Return the nodes of a bounded quantifier: the required iterations, then each optional one nested in the one
-        before.
+        """Return the first node of a bounded quantifier: the required iterations, then the optional ones, each nested
+        in the one before.
         """
         node = after
         for _ in range(high - p.low):
@@ -332,8 +332,8 @@ def contextual_variables(q: MatchRecognize) -> frozenset[str]:
 
 
 def _beyond_columns(q: MatchRecognize, variable: str) -> rows.Expression | None:
-    """Return the first part of a variable's condition that needs more than columns at fixed distances; None without
-    one.
+    """Return the first part of a variable's condition that needs more than columns at fixed distances; None if there is
+    no such part.
     """
     its = {A for A, members in q.unions.items() if variable in members}
     return next((e for e in rows.lookups(q.conditions[variable]) if not _fixed(e, its)), None)

@@ -176,8 +176,8 @@ class CompiledRun:
 
     @property
     def _skip_targets(self) -> NDArray[np.uint8]:
-        """Return for each state 1 if its variable is the skip target, 2 if it is for rows before a match, and 0
-        otherwise.
+        """Return for each state 1 if its variable is the skip target, 2 if the state is for rows before a match, else
+        0.
         """
         its = self.q.unions[self.q.skip.variable] if self.q.skip.variable is not None else ()
         wanted = [2 if A == BEFORE else A in its for A in self.automaton.variables]

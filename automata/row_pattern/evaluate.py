@@ -327,8 +327,8 @@ def _labelled(e: rows.Expression) -> bool:
 
 
 def nth(function: str, offset: int, there: Sequence[tuple[int, str | None]]) -> tuple[int, str | None] | None:
-    """Return the row and label that FIRST or LAST refers to, given those of its variables; None if there is no such
-    row.
+    """Return the row, with its label, that FIRST or LAST refers to, given the rows of its variables; None if there is
+    none.
     """
     if offset >= len(there):
         return None
@@ -430,7 +430,9 @@ class Backtracking:
         return after
 
     def give_back(self, s: int, r: int, state: int, view: View) -> None:
-        """Record that row r, taken in this state, leads to no match. Raises BudgetExceeded as match_at does."""
+        """Record that row r, taken in this state, leads to no match. Raises BudgetExceeded in the same case as
+        match_at.
+        """
         self.failed.add((r, state, view))
         if len(self.failed) > self.limit:
             self.failed = {other for other in self.failed if other[0] >= s}
@@ -645,7 +647,7 @@ class RowPartition:
             r = self.resumed(r, s, states, number)
 
     def resumed(self, r: int, s: int, states: list[int], number: int) -> int:
-        """Return the row where the search goes on after row r. Raises IllFormed if that row is not a later one."""
+        """Return the row where the search goes on after row r. Raises IllFormed if it is not later than r."""
         skip = self.q.skip
         if skip.to == "next row" or not states:
             return r + 1

@@ -1,4 +1,4 @@
-"""Check a CEL formula before evaluation: whether it is unary, and which parts of it make no sense.
+"""Check a CEL formula before evaluation: whether the formula is unary, and which parts make no sense.
 
 Evaluation gives every formula a meaning: a comparison with an absent attribute, or of values of different kinds, is
 false. With a schema such a comparison is a type error, which is found here from the event types that each variable can

@@ -141,7 +141,7 @@ def _function(atom: cel.Named, predicates: Predicates) -> Callable[..., bool]:
 
 
 class Facts:
-    """Evaluates predicates over the stream S, with the user's predicates by name."""
+    """Evaluates predicates over the stream S, those of the query and those that the user registered by name."""
 
     def __init__(self, S: Stream, predicates: Predicates = NO_PREDICATES) -> None:
         self.S = S
@@ -296,8 +296,8 @@ def _by_clauses(S: Stream, facts: Facts | None) -> Part:
 
 
 def sequenced(left: cel.Formula, right: cel.Formula, i: int, j: int, meaning: Meaning) -> Iterator[Valuation]:
-    """Yield the valuations of left ; right. With the iteration as `right`, this is the second half of iteration's
-    clause.
+    """Yield the valuations of left ; right. The second half of iteration's clause uses it with the iteration as
+    `right`.
     """
     for k in range(i, j):
         for mu1 in meaning(left, i, k):

@@ -1,4 +1,4 @@
-"""Parse CEL formulas; errors have their place in the text (syntax.md, "CEL")."""
+"""Parse CEL formulas (docs: syntax.md, "CEL"). Errors have their place in the text."""
 
 from __future__ import annotations
 

@@ -372,7 +372,7 @@ class Repeat(Derived, _WithOperand):
 
     @property
     def bounds(self) -> BoundsText:
-        """Return the numbers as they are written."""
+        """Return the numbers of rounds as they are written."""
         if self.most is None:
             return BoundsText(f"{self.least},")
         return BoundsText(f"{self.least}" if self.most == self.least else f"{self.least},{self.most}")
@@ -424,8 +424,8 @@ class ContiguousRepeat(Repeat):
 
 
 class Rounds(NamedTuple):
-    """An iteration: its operand, the least and the greatest number of rounds (None: no limit), and whether without
-    gaps.
+    """An iteration: its operand, the least and the greatest number of rounds (None: no limit), and whether the rounds
+    are adjacent.
     """
 
     phi: Formula
@@ -491,7 +491,7 @@ class NextPlus(Derived, _WithOperand):
 
 
 class Until(Derived, _WithOperands):
-    """phi UNTIL psi: rounds of phi, none of them skipped, before the first psi after them, and that psi."""
+    """phi UNTIL psi: rounds of phi without skipping one, then the first psi after them."""
 
     def expand(self) -> Formula:
         phi, psi = self.left, self.right

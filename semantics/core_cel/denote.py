@@ -78,7 +78,9 @@ def clause(phi: core.Formula, S: Stream, nu: Valuation, i: int, meaning: Meaning
 def sequenced(
     left: core.Formula, right: core.Formula, nu: Valuation, i: int, meaning: Meaning
 ) -> Iterator[ComplexEvent]:
-    """Yield the complex events of left ; right. With the iteration as `right`, it is the second half of its clause."""
+    """Yield the complex events of left ; right. The second half of iteration's clause uses it with the iteration as
+    `right`.
+    """
     for C1 in meaning(left, nu, i):
         for C2 in meaning(right, nu, max(C1) + 1):
             yield C1 | C2

@@ -99,7 +99,7 @@ def clause(phi: core.Formula, S: Stream, i: int, interpreter: CoreInterpreter) -
 def sequenced(
     left: core.Formula, right: core.Formula, S: Stream, i: int, interpreter: CoreInterpreter
 ) -> Iterator[Pair]:
-    """Yield the pairs of left ; right. With the iteration as `right`, this is the second half of its clause."""
+    """Yield the pairs of left ; right. The second half of iteration's clause uses it with the iteration as `right`."""
     for C1, nu1 in interpreter.meaning(left, i):
         for k in range(max(C1) + 1, len(S)):
             for C2, nu2 in interpreter.meaning(right, k):

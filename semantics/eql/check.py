@@ -118,7 +118,7 @@ def _broken_tests(condition: eql.Condition) -> Iterator[Broken]:
 
 
 def _no_truth(condition: eql.Condition) -> Iterator[Broken]:
-    """Yield a problem for each term that stands as a condition without being one, such as a number or a text."""
+    """Yield a problem for each term, such as a number or a text, that stands where a condition has to be."""
     match condition:
         case eql.AllConditions(parts) | eql.AnyConditions(parts):
             for part in parts:

@@ -315,7 +315,8 @@ def key_part(value: Value, reading: EqlReading = ELASTIC) -> tuple[str, Value]:
 def keys_of(event: Event, fields: tuple[eql.EventField, ...], reading: EqlReading = ELASTIC) -> tuple[Key, ...]:
     """Return the distinct keys of an event, one for each choice of values of its fields, which may be arrays.
 
-    There are none if a field has no value, unless the key may be null. Raises BudgetExceeded for too many keys.
+    An event has no key if one of the fields has no value, unless the key may be null. Raises BudgetExceeded for too
+    many keys.
 
     >>> [[value for _, value in K] for K in keys_of(Event("A", {"x": 1, "x[1]": 2}), (eql.EventField("x"),))]
     [[1], [2]]
@@ -335,7 +336,9 @@ def keys_of(event: Event, fields: tuple[eql.EventField, ...], reading: EqlReadin
 
 
 def time_of(event: Event) -> Microseconds | None:
-    """Return the time of an event in microseconds, exactly; None if it has none. A number is in seconds."""
+    """Return the exact time of an event in microseconds; None if the event has no time. A number is a time in
+    seconds.
+    """
     value = event.attributes.get(TIME)
     if value is None:
         value = event.attributes.get(TIMESTAMP)

@@ -118,7 +118,7 @@ def _between(values: list[Any], folded: bool) -> str | None:
 
 @lru_cache(maxsize=4096)
 def network_of(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
-    """Return the address block that a text writes; None if it is not one."""
+    """Return the address block that a text writes; None if the text is not an address block."""
     try:
         return ipaddress.ip_network(text, strict=False)
     except ValueError:
@@ -127,7 +127,7 @@ def network_of(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | Non
 
 @lru_cache(maxsize=65_536)
 def address_of(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """Return the address that a text writes; None if it is not one."""
+    """Return the address that a text writes; None if the text is not an address."""
     try:
         return ipaddress.ip_address(text)
     except ValueError:

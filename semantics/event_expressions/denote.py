@@ -209,8 +209,8 @@ class Context(Protocol):
         """Return E[h] under the bindings b, by its clause."""
 
     def continuations(self, E: expr.Expression, h: History, b: Bindings) -> Iterable[History]:
-        """Yield histories that begin with h, shortest first; if E takes place after h in some history, then in one of
-        these.
+        """Yield histories that begin with h, shortest first; if E takes place after h in any history, it does so in one
+        of these.
         """
 
 
@@ -401,7 +401,7 @@ def is_occurrence(E: expr.Primitive, event: Event, b: Bindings, order: Places) -
 
 
 def attribute(event: Event, k: int, order: Places) -> Value | None:
-    """Return the k-th attribute of an event, counted from 0; None if it has none."""
+    """Return the k-th attribute of an event, counted from 0; None if the event has no value for it."""
     names = order.get(event.type, ())
     return event.get(names[k]) if k < len(names) else None
 

@@ -100,7 +100,9 @@ class ExpressionInterpreter:
         return events
 
     def continuations(self, E: expr.Expression, h: History, b: Bindings) -> Iterator[History]:
-        """Yield histories that begin with h, shortest first; if E can take place after h, it does at the end of one."""
+        """Yield histories that begin with h, shortest first; if E can take place after h, it takes place at the end of
+        one of them.
+        """
         for word in words(E, b, self.definitions, self.order, self.budget):
             begin = len(self._events)
             self._events.extend(word)

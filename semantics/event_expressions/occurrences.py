@@ -78,7 +78,9 @@ def occurrences(E: expr.Expression, S: Stream, e: int, budget: Budget = Budget()
 
 
 def occurrence_tuple(found: Occurrence) -> Tuple:
-    """Return the occurrence as the tuple of section 4. The entry of relative+ is (f, the tuples of its rounds)."""
+    """Return the occurrence as the tuple of vldb92, section 4. The entry of relative+ is (f, the tuples of its
+    rounds).
+    """
     return found.start, tuple(_entries(found.expression, found))
 
 
@@ -96,7 +98,7 @@ def _entries(E: expr.Expression, found: Occurrence | None) -> Iterator[Entry]:
 
 
 class Occurrences:
-    """The occurrences of an expression's parts over one stream; remembers where they exist.
+    """Finds the occurrences of an expression's parts over one stream, and remembers where there are any.
 
     The budget limits the events of the histories to which expressions are applied.
     """

@@ -161,11 +161,11 @@ class Happened(_Unary):
 
 
 class Prefix(_Unary):
-    """prefix(E): E may still take place, at an event to come (o)."""
+    """prefix(E): every event after which E can still take place (o)."""
 
 
 class ExpressionSeries(_Binary):
-    """E * T: T, where E takes place at every event before (p)."""
+    """E * T: T, if E takes place at every event before it (p)."""
 
     WORD: ClassVar[str] = "Series"
 
@@ -271,7 +271,7 @@ def children(E: Expression) -> tuple[Expression, ...]:
 
 
 def rebuilt(E: Expression, below: tuple[Expression, ...]) -> Expression:
-    """Return the expression, with its span, but with these operands, in the order of `children`."""
+    """Return the expression with these operands, in the order of `children`; its span stays."""
     if isinstance(E, Let):
         changed = tuple(replace(d, body=body) for d, body in zip(E.definitions, below[:-1], strict=True))
         return replace(E, definitions=changed, body=below[-1])

@@ -413,7 +413,7 @@ def _is_wellformed(q: MatchRecognize, reading: RowReading) -> bool:
 
 
 def _all_problems(q: MatchRecognize, schema: Schema | None, reading: RowReading) -> list[Problem]:
-    """Return the problems of a clause, found anew."""
+    """Return the problems of a clause; nothing is remembered between calls."""
     return [*_names(q), *_variables(q), *_keys(q), *_navigation(q), *_pattern(q, reading), *_window(q)] or [
         *_typed(q, schema)
     ]
@@ -622,7 +622,7 @@ def _no_column(column: rows.RowColumn, name: str, there: Sequence[str]) -> Probl
 
 
 class LabellingShape(NamedTuple):
-    """What matters of a labelling: whether it has rows, and whether a wanted variable labels its first, or a later,
+    """Facts about a labelling: whether it has rows, and whether a wanted variable labels its first row, or a later
     row.
     """
 

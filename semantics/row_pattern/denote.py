@@ -293,7 +293,8 @@ def searched(
 
 def visible_rows(q: MatchRecognize, r: int, length: int) -> range:
     """Return the rows that a search at row r can label or look at: all of the partition, or in WINDOW the row's
-    frame."""
+    frame.
+    """
     if q.window is None:
         return range(length)
     return range(r, length if q.window.following is None else min(length, r + 1 + q.window.following))
@@ -343,7 +344,7 @@ class LabelAttempt:
 
 @dataclass(frozen=True)
 class Traced(Meaning):
-    """The labellings at a row; it also records all attempts to label one."""
+    """Same as Meaning, but records all attempts to label a row."""
 
     attempts: list[LabelAttempt] = field(default_factory=list)
 

@@ -717,7 +717,7 @@ def _seconds(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expr
 
 
 def day_of(e: rows.Expression, dialect: SqlDialect, span: Span) -> rows.Expression:
-    """Return the DATE of a time or a text: its day, in Oracle its second."""
+    """Return a time or a text as a DATE: cut to the day, or in Oracle to the second."""
     unit = rows.RowConstant("SECOND" if dialect.name == "oracle" else "DAY", span=span)
     return rows.RowCall("DATE_TRUNC", (unit, rows.Cast(e, "TIMESTAMP", span=span)), span=span)
 
@@ -901,7 +901,7 @@ def null_if_empty(e: rows.Expression) -> rows.Expression:
 
 
 def mean_of(e: rows.RowAggregate) -> rows.Expression:
-    """Return AVG as the sum divided by the number of values: of whole numbers it is whole, as Flink has it."""
+    """Return AVG as the sum divided by the number of values. For whole numbers this is a whole number, as in Flink."""
     parts = (replace(e, function=name) for name in ("SUM", "COUNT"))
     return rows.Product(next(parts), "/", next(parts), span=e.span)
 

@@ -148,7 +148,7 @@ class RowOutput:
     @cached_property
     def keys(self) -> dict[str, rows.Expression]:
         """Return the columns before the measures: the columns of PARTITION BY, and those of ORDER BY if the output has
-        all.
+        all columns.
 
         An expression in ORDER BY is left out: it has no name, and its columns are in the output anyway.
         """
@@ -157,7 +157,9 @@ class RowOutput:
 
     @cached_property
     def other_columns(self) -> tuple[str, ...]:
-        """Return the columns that come after the measures: the rest of the table's, if the output has all."""
+        """Return the columns that come after the measures: the other columns of the table, if the output has all
+        columns.
+        """
         return tuple(name for name in columns_of(self.S) if self.q.all_columns and name not in self.keys)
 
     @property

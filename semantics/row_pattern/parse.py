@@ -1106,7 +1106,7 @@ class _Builder(ExpressionBuilder):
 
 
 def _in_the_match(e: rows.Expression, shifted: Collection[Span]) -> rows.Expression:
-    """Return a measure in which LAG and LEAD, at these places, lead to rows of the match alone, as Snowflake has them.
+    """Return a measure in which LAG and LEAD, at these places, lead only to rows of the match, as in Snowflake.
 
     Raises Unsupported for LAG or LEAD of a variable.
     """
@@ -1127,7 +1127,7 @@ def _in_the_match(e: rows.Expression, shifted: Collection[Span]) -> rows.Express
 
 
 def _labels(e: rows.Expression) -> rows.Expression:
-    """Return a measure in which CLASSIFIER() is the list of all rows' labels, as Azure has it."""
+    """Return a measure in which CLASSIFIER() is the list of all rows' labels, as in Azure."""
     if isinstance(e, rows.Classifier):
         return rows.Collection("ARRAY_AGG", e, span=e.span)
     return replace(trees.rebuilt(e, [_labels(one) for one in rows.below(e)]), span=e.span) if e.operands else e

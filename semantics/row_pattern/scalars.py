@@ -241,7 +241,9 @@ class ScalarFunction:
     least: int = 0
 
     def call(self, values: Sequence[Nullable]) -> Nullable:
-        """Return the value for these arguments; None where one is NULL or of another kind, or there is no value."""
+        """Return the value for these arguments; None if an argument is NULL or of another kind, or the function has no
+        value.
+        """
         if any(kind_of(value) != wanted for value, wanted in zip(values, self.kinds, strict=False)):
             return None
         return _finite(lambda: self.compute(*values))
@@ -283,7 +285,7 @@ def _truncate_time(part: str, time: datetime) -> datetime | None:
 
 
 def _complete_units(part: str, start: datetime, end: datetime) -> int | None:
-    """Return the number of complete units from one time to another, negative where they go back."""
+    """Return the number of complete units from one time to another; negative if `end` is before `start`."""
     if part.upper() in MONTHS:
         first, last = sorted((start, end))
         months = 12 * (last.year - first.year) + last.month - first.month
@@ -373,7 +375,7 @@ _DAY_NAMES = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
 
 
 def _format_time(time: datetime, pattern: str) -> str:
-    """Write a time in Oracle's format, as YYYY-MM-DD HH24:MI:SS. The case of MON, DY and AM is that of the part."""
+    """Write a time in Oracle's format, as YYYY-MM-DD HH24:MI:SS. MON, DY and AM are written in the case of the part."""
 
     def write_part(found: re.Match[str]) -> str:
         if found["text"] is not None:

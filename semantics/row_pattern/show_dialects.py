@@ -164,7 +164,7 @@ def _own_add_months(e: rows.Expression, target: SqlDialect) -> rows.Expression:
 
 
 def _plain_cast(e: rows.Expression, target: SqlDialect) -> rows.Expression:
-    """Return CAST(x AS BIGINT) for the CASE that a dialect makes of it."""
+    """Reverse `whole_cast`: return CAST(x AS BIGINT) for the CASE that it builds in the dialect."""
     plain = e.otherwise if isinstance(e, rows.RowCase) else e
     return plain if _is_whole_cast(plain) and whole_cast(plain, target) == e else e
 
@@ -266,7 +266,8 @@ def show_table(
     target: SqlDialect,
     types: Mapping[str, ValueType] | None = None,
 ) -> str:
-    """Return WITH and a table of these rows in a dialect; the first row says the types of the columns.
+    """Return a WITH clause that holds a table of these rows, in a dialect. Its first row fixes the types of the
+    columns.
 
     types: the types of columns that are NULL throughout; without one, such a column has whole numbers. Raises
     Unsupported for a dialect without WITH, and for a column of several types.
@@ -336,7 +337,7 @@ def show_statement(q: Statement, source: SqlDialect, target: SqlDialect) -> tupl
 
 
 def _what_it_asks(q: PlainSelect) -> tuple[Any, ...]:
-    """Return a selection without its names and without the place of NULL, for comparison."""
+    """Return the parts of a selection that have to be equal in two dialects: not its names, nor the place of NULL."""
     order = [(one.expression, one.descending) for one in q.order]
     return ([item.expression for item in q.items], q.where, order, q.limit, expressions_in(q.below))
 

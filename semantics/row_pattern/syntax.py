@@ -141,7 +141,9 @@ class Physical(RowNode):
 
 
 class Logical(RowNode):
-    """FIRST or LAST (e, offset): e in a row of a variable, counted from the first or the last one."""
+    """FIRST or LAST (e, offset): e in the row of a variable that is `offset` rows after its first, or before its
+    last.
+    """
 
     operands: ClassVar = ("argument",)
     function: Literal["FIRST", "LAST"]
@@ -523,7 +525,7 @@ class MatchRecognize:
 
     @cached_property
     def conditions(self) -> dict[str, Expression]:
-        """Return the conditions of the variables that have one."""
+        """Return the condition of each variable that has one."""
         return {one.variable: one.condition for one in self.define}
 
     @property

@@ -1,4 +1,4 @@
-"""Type errors of a query of SASE+, under a schema of the input and the types of its own queries' results."""
+"""Find the type errors of a query of SASE+: against the input's schema, and the types of its own queries' results."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ def _is_wellformed(q: sase.Tree) -> bool:
 
 
 def _all_problems(q: sase.Tree, schema: Schema | None) -> list[Problem]:
-    """Return the problems of a query, found anew."""
+    """Return the problems of a query; nothing is remembered between calls."""
     found = [problem for query in queries_of(q) for part in blocks_of(query) for problem in _check_block(part)]
     found.extend(_streams(q))
     return found or type_problems(q, schema)

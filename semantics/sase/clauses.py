@@ -1,4 +1,4 @@
-"""The clauses of a query, read off its tree, for the definition and the checks of well-formedness."""
+"""Read the clauses of a query off its tree, for the definition and the checks of well-formedness."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ def negated(q: sase.SaseQuery) -> frozenset[str]:
 
 
 def strategy_of(q: sase.SaseQuery, variable: str) -> sase.Strategy:
-    """Return the strategy of a component: that of the block that names its variable, or the default (section 2.2.1)."""
+    """Return the strategy of a component, given by the block that names its variable, or the default (section
+    2.2.1).
+    """
     for block in q.where:
         if any(argument.variable == variable for argument in block.arguments):
             return block.strategy or sase.DEFAULT
@@ -120,7 +122,7 @@ def index_by_stream(q: sase.Tree) -> Mapping[str, sase.SaseQuery | sase.SaseUnio
 
 
 def in_order(q: sase.Tree) -> tuple[sase.SaseQuery | sase.SaseUnion, ...]:
-    """Return a program's queries, each after those that it reads. Raises IllFormed for a circle."""
+    """Return a program's queries, each after the queries that it reads. Raises IllFormed for a circle."""
     queries, makers = queries_of(q), index_by_stream(q)
     index = {id(query): n for n, query in enumerate(queries)}
     graph = {

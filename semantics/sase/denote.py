@@ -205,7 +205,7 @@ def _is_nan(value: Value) -> bool:
 
 
 def _guarded(name: str, operation: Operation) -> Operation:
-    """Return the operation, which raises IllFormed if a function fails or returns a bad value."""
+    """Return the operation with checks: it raises IllFormed if one of its functions fails or returns a bad value."""
 
     def guard(function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any) -> Any:
@@ -442,7 +442,7 @@ class SaseAbsences:
         edges: tuple[Edge, ...],
         only: list[Predicate | sase.Equivalence] | None = None,
     ) -> bool:
-        """Return whether the clauses on the negated variable that have one of these edges hold.
+        """Return whether those clauses on the negated variable hold that are placed on one of these edges.
 
         only: the clauses to test, None for all. All variables of the match are bound, so a clause is placed as if the
         negated component were the last.

@@ -74,7 +74,7 @@ def matches_of(
     budget: Budget = Budget(),
     operations: Operations = NO_OPERATIONS,
 ) -> list[Match]:
-    """Return all matches of a query, sorted, with their results; of a program, those of its last query.
+    """Return all matches of a query, sorted, with their results; for a program, the matches of its last query.
 
     Raises IllFormed, Unsupported, BudgetExceeded.
     """
@@ -174,14 +174,14 @@ def _partition(q: sase.SaseQuery, event: Event) -> object:
 
 
 def _event(made: Result, type_: str, last: Event) -> Event:
-    """Return the result event of a match, with the time of its last event unless RETURN gives it one."""
+    """Return the result event of a match, with the time of the match's last event unless RETURN gives a time."""
     time = last.get(TIME)
     attributes = {} if time is None else {TIME: time}
     return Event(type_, attributes | {name: value for name, value in made.attributes.items() if value is not None})
 
 
 def _schema(types: Types) -> Schema | None:
-    """Return the schema of a stream of result events, None where a value type is not known."""
+    """Return the schema of a stream of result events; None if a value type is not known."""
     known = {
         name: {a: value_type for a, value_type in attributes.items() if value_type is not None}
         for name, attributes in types.items()

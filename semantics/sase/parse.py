@@ -67,7 +67,7 @@ class _Named:
 
 @dataclass(frozen=True)
 class _Conjoined:
-    """Conjuncts that are written as one, and whether this is an "or" without parentheses."""
+    """Conjuncts that are written together, and whether they are an "or" without parentheses."""
 
     conjuncts: tuple[sase.Conjunct, ...]
     loose: bool

@@ -73,7 +73,8 @@ class Reference(Attribute):
 
 @dataclass(frozen=True, slots=True)
 class SaseAggregate(Attribute):
-    """avg(b[].name), over all events of b; or avg(b[..i-1].name), which is running, over the events before b[i].
+    """avg(b[].name), over all events of b; or avg(b[..i-1].name), a running aggregate, over the events of b before
+    b[i].
 
     name is "" where the function counts events and looks at no attribute: count(b[]). parameter is the number that
     highest(3, b[].name) and lowest(3, b[].name) take.

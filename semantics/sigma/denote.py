@@ -95,7 +95,7 @@ def alerts_of(
 
 
 class LogOfRules:
-    """A log, and the alerts that rules raise on it; those of a rule are found once."""
+    """A log, and the alerts that rules raise on it. The alerts of each rule are computed only once."""
 
     def __init__(
         self, S: Sequence[Event], reading: SigmaReading = SPECIFICATION, budget: Budget = Budget(),
@@ -146,7 +146,7 @@ class LogOfRules:
         return groups
 
     def value_of(self, alert: SigmaAlert, field: str) -> Value | None:
-        """Return an alert's value for a field: that of its group, or else the first value of its last event."""
+        """Return an alert's value for a field: the value in its group, or else the first value of its last event."""
         own = dict(alert.group)
         return own[field] if field in own else next(iter(values_of(self.S[alert.at], field)), None)
 
@@ -232,7 +232,9 @@ class LogOfRules:
         return iter(sorted(made, key=lambda alert: (alert.at, alert.events)))
 
     def alert_of(self, rule: SigmaCorrelation, events: tuple[int, ...], last: AlertOccurrence) -> SigmaAlert:
-        """Return the alert of a correlation with these events. It stands at the last occurrence and has its group."""
+        """Return the alert of a correlation with these events. Its position and its group are those of the last
+        occurrence.
+        """
         named = zip(rule.group_by, rule.keys[last.rule], strict=True)
         return SigmaAlert(
             last.at, events, rule.name, tuple((n, self.value_of(last.alert, field)) for n, field in named)
@@ -358,7 +360,7 @@ CASED: Mapping[SigmaCase, Mapping[str, eql.MatchOperator]] = {
 
 
 def _cased(node: eql.Condition, cased: Mapping[str, eql.MatchOperator]) -> eql.Condition:
-    """Return the condition with these texts matched in their own case only."""
+    """Return the condition in which these texts are matched with case."""
     if not cased:
         return node
     if isinstance(node, eql.ValueLookup) and node.operator in cased:

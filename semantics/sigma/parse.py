@@ -118,7 +118,9 @@ def parse(text: str) -> SigmaQuery:
 
 
 def split_by_alerts(query: SigmaQuery) -> list[SigmaQuery]:
-    """Return each rule that raises alerts with those to which it refers; the query itself where that cannot be done."""
+    """Return a query for each rule that raises alerts, with the rules to which it refers; or only the query itself if
+    it cannot be split.
+    """
     with naming_extras():
         import yaml
     named: list[tuple[str, str]] = []
@@ -183,7 +185,9 @@ def _line_at(text: str, index: int) -> Span:
 
 
 def _place(text: str, start: int, error: Exception) -> Span:
-    """Return the line of a document for an error: that of the value or key it names, or the first."""
+    """Return the line of a document for an error: the line of the value or key that the error names, or else the
+    first.
+    """
     end = text.find("\n---", start)
     document = text[start : len(text) if end < 0 else end]
     keys = [f"\n{word}:" for word in re.findall(r"[a-z][\w-]+", str(error)) if f"\n{word}:" in f"\n{document}"]
@@ -211,7 +215,7 @@ def _require_unique(text: str, rules: list[Any]) -> None:
 def _rule(
     rule: Any, more: Mapping[int, tuple[Threshold, ...]], made: dict[int, SigmaRule], path: tuple[int, ...]
 ) -> SigmaRule:
-    """Return the tree of a rule, made once; path: the correlations around it."""
+    """Return the tree of a rule, which is built only once. path: the correlations around it."""
     from sigma.correlations import SigmaCorrelationRule
 
     if id(rule) in path:
