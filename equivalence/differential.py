@@ -198,12 +198,13 @@ class Disagreement:
 
 @dataclass(frozen=True)
 class CampaignPlan:
-    """A campaign: which evaluators, on which cases. Case i of a seed does not depend on the other options.
+    """A campaign: the evaluators that it compares, and how its cases are made. Case i of a seed does not depend on the
+    other options.
 
-    tries: how often the evaluators are called again to shrink one disagreement. language: that of the queries. maker:
-    makes the cases. stream: makes another stream for a query. together: how many cases in a row share their query,
-    which is then compiled once; the maker makes the first of them. second_opinion: checks the left evaluator wherever
-    the right one disagrees with it.
+    tries: how often the evaluators are called again to shrink one disagreement. language: the language of the queries.
+    maker: makes the cases. stream: makes another stream for a query. together: how many cases in a row share their
+    query, which is then compiled once; the maker makes the first of them. second_opinion: checks the left evaluator
+    wherever the right one disagrees with it.
     """
 
     left: Evaluator

@@ -237,7 +237,7 @@ MOST_LOGS_OF_MISTAKES = 600  # for a mistake with conditions or groups that the 
 
 @dataclass(frozen=True)
 class _Draft:
-    """A planned event: its letter, the microseconds since the event before, and fields that replace those of the
+    """A planned event: its letter, the microseconds since the event before, and fields that replace fields of the
     letter.
     """
 
@@ -447,7 +447,7 @@ class LogSearch:
         return [*([own.swapcase()] if known and isinstance(own, str) else []), *known[:1]]
 
     def logs(self, rng: Random) -> Iterator[list[Event]]:
-        """Yield logs on which a rule fires, the same with one or two changes, and random logs."""
+        """Yield logs on which a rule fires, these logs with one or two changes, and random logs."""
         first = [base for rule in self.roots if (base := self.firing(rule))]
         near = [(one, drafts) for one in self.correlations for drafts in self._draft_near(one)]
         bases = [*first, *(base for two in near for rule in self.roots if (base := self.firing(rule, two)))]
@@ -767,8 +767,8 @@ def _in_order(rule: sigma.SigmaCorrelation) -> sigma.SigmaCorrelation:
 
 
 def _thresholds_hold(one: sigma.SigmaCorrelation, other: sigma.SigmaCorrelation, claim: Claim) -> bool:
-    """Return whether the thresholds hold for the same numbers; for containment, whether those of `one` imply the
-    others.
+    """Return whether the thresholds hold for the same numbers; for containment, whether those of `one` imply those of
+    `other`.
 
     Counts are whole numbers of at least 1. Numbers of rules are also at most the number of rules in the correlation.
     """
@@ -865,7 +865,7 @@ def _other_groups(rule: sigma.SigmaCorrelation) -> Iterator[tuple[str, sigma.Sig
 
 
 def mistakes_of_converters(condition: eql.Condition) -> Iterator[tuple[str, eql.Condition]]:
-    """Yield what converters have made of a condition, changed in one place, each with what was changed.
+    """Yield conditions that converters have made of this condition, each with one mistake and a description of it.
 
     Parentheses around an operand of `not` or `and` are lost, also where a network is written as several conditions; %
     and _ are wildcards; a network becomes the text before its first free part; a regular expression changes.
@@ -927,7 +927,9 @@ def _all(parts: tuple[eql.Condition, ...]) -> eql.Condition:
 
 
 def _in_two_parts(condition: eql.Condition) -> eql.Condition:
-    """Return a network as the two halves of it, as converters write several conditions for one; else the condition."""
+    """Return the condition on a network as conditions on its two halves, as converters write it; any other condition
+    unchanged.
+    """
     match condition:
         case eql.FunctionCall("cidrMatch", folded, (field, eql.FieldConstant(str(block)))):
             network = ip_network(block)

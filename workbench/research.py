@@ -95,9 +95,9 @@ def use_queries(queries: Mapping[str, Any], stream: Stream, language: LanguageNa
 def sizes(case: ExperimentCase, budget: Budget) -> Row:
     """Return the number of states of the query's automaton, before and after determinization and minimization.
 
-    states: of the compiled automaton. deterministic: after I/O-determinization (tods21, Proposition 5.5). minimal: of
-    the smallest I/O-deterministic one (cep17, Proposition 1). An event expression has only `minimal`, the states of its
-    smallest deterministic automaton; the others are None.
+    states: the compiled automaton. deterministic: the automaton after I/O-determinization (tods21, Proposition 5.5).
+    minimal: the smallest I/O-deterministic automaton (cep17, Proposition 1). An event expression has only `minimal`,
+    the states of its smallest deterministic automaton; the others are None.
     """
     A = language_of(case.query).explanations.automaton(case.query, case.stream.schema, budget)
     if not isinstance(A, CEA):

@@ -342,7 +342,7 @@ def _variables_of(phi: Formula) -> Iterator[str]:
 
 
 def _unused_prefix(taken: set[str]) -> str:
-    """Return a prefix that, followed by a number, is none of these names."""
+    """Return a prefix such that none of these names consists of the prefix and a number."""
     prefixes = (f"v{'_' * n}" for n in count())
     return next(v for v in prefixes if not any(re.fullmatch(f"{v}[0-9][0-9_]*", name) for name in taken))
 

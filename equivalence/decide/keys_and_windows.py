@@ -1336,8 +1336,8 @@ def _values_in_zones(
 
 
 def _zone(value: Value | None, last: Value | None, widths: Sequence[Width]) -> int:
-    """Return the index of the least width within which a value is from the last one; the number of widths if there is
-    none.
+    """Return the index of the least width that is not below the distance of a value from the last one; the number of
+    widths if there is no such width.
     """
     if isinstance(value, datetime) and isinstance(last, datetime):
         distance: Width = abs((last - value).total_seconds())

@@ -704,7 +704,7 @@ def _options(
 
 
 def _tick(reading: UnaryReading) -> Fraction:
-    """Return the unit of times, in seconds: of the schema, or a small part of all widths."""
+    """Return the unit of times in seconds: the unit in the schema, or else a small part of every width."""
     kind = reading.compared.type_of(TIME)
     if kind in ("int", "timestamp"):
         return Fraction(1, 1 if kind == "int" else 1_000_000)

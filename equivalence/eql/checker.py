@@ -64,7 +64,7 @@ def find_flaw(certificate: Certificate, left: eql.EqlQuery, right: eql.EqlQuery,
 
 
 def _listed_steps(query: eql.EqlQuery) -> list[eql.SequenceStep]:
-    """Return the steps of a rule, those of `runs` repeated, and `until` last."""
+    """Return the steps of a rule: a step with `runs=n` n times, and `until` last."""
     body = query.body
     if isinstance(body, eql.EventFilter):
         return [eql.SequenceStep(body)]
@@ -137,8 +137,9 @@ class _RunRule:
     def advance(self, runs: Iterable[Run], passes: frozenset[int], event: int) -> tuple[tuple[Run, ...], Run]:
         """Return the runs after an event, in the order in which they began, and the run that it completes, or ().
 
-        Each run takes the next event at its next step. Of runs that have come equally far the last to begin is kept:
-        they take the same events from then on, and of those that end together the last to begin is the match.
+        Each run takes the next event at its next step. If several runs have come equally far, only the one that began
+        last is kept: they all take the same events from then on, and if they end together, the one that began last is
+        the match.
         """
         furthest: dict[int, Run] = {}
         for run in (*runs, ()):

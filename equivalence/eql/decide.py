@@ -65,10 +65,11 @@ class Same:
 
 @dataclass(frozen=True)
 class Asked:
-    """A question to decide: the claim and its level.
+    """A question to decide: a claim about two rules.
 
-    events: a match is its events. positions: a match is the event at which the rule fires. arrays: whether fields may
-    have several values, as they may in an index. schema: that of the events of all logs; None for any events.
+    level: at "events" matches are compared by their events, at "positions" by the event at which the rule fires.
+    arrays: whether fields may have several values, as they may in an index. schema: that of the events of all logs;
+    None for any events.
     """
 
     claim: Claim = "equivalent"

@@ -102,7 +102,7 @@ def shape_of(query: eql.EqlQuery) -> object:
 
 
 def expanded_filters(query: eql.EqlQuery) -> list[eql.EventFilter]:
-    """Return the filters of a query, n times those of steps with `runs=n`; that of `until` comes last."""
+    """Return the filters of a query: the filter of a step with `runs=n` n times, and the filter of `until` last."""
     if not isinstance(query.body, eql.EventSequence):
         return list(eql.filters_of(query))
     until = [] if query.body.until is None else [query.body.until]
@@ -110,7 +110,7 @@ def expanded_filters(query: eql.EqlQuery) -> list[eql.EventFilter]:
 
 
 def expanded_steps(query: eql.EqlQuery) -> list[eql.SequenceStep]:
-    """Return the steps that have an event in a match, n times those with `runs=n`; a filter is one step."""
+    """Return the steps that have an event in a match, a step with `runs=n` n times; a filter is one step."""
     match query.body:
         case eql.EventFilter():
             return [eql.SequenceStep(query.body)]

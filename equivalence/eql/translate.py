@@ -79,8 +79,8 @@ def eql_to_cel(query: eql.EqlQuery) -> cel.Formula:
 class _PlainRule:
     """A rule that can be translated: its filters, step by step, and its keys.
 
-    keys: the fields of the key, where they are the same at all steps. keys_by_step: else those of each step, that of
-    `until` last. window: in microseconds.
+    keys: the fields of the key, if they are the same at all steps. keys_by_step: otherwise the fields at each step,
+    those of `until` last. window: in microseconds.
     """
 
     steps: tuple[eql.EventFilter, ...]
@@ -502,7 +502,9 @@ class _RowAutomaton:
         return rows.RowConcatenation(own, self._from(s + 1, t + further))
 
     def _variable(self, name: str, conditions: list[rows.Expression]) -> rows.RowVariable:
-        """Return a variable with these conditions, of a row that is not at `until` unless it is the last one."""
+        """Return a variable for rows with these conditions. A row that is not the last of the match must also not be at
+        `until`.
+        """
         if self.plain.until is not None and name != f"E{self.n}":
             conditions = [*conditions, self._negated(self.plain.until, len(self.plain.steps))]
         self._define[name] = reduce(rows.RowAnd, conditions)

@@ -123,7 +123,7 @@ def case(rng: Random, profile: CelProfile, nodes: int, events: int) -> tuple[For
 
 
 def formula(rng: Random, profile: CelProfile, nodes: int) -> Formula:
-    """Return a formula of exactly `nodes` nodes, as `cel.size` counts; of fewer if the operators have none of that
+    """Return a formula of exactly `nodes` nodes, as `cel.size` counts; it has fewer if the operators allow none of that
     size.
     """
     return _formula(rng, profile, nodes)[0]

@@ -107,7 +107,7 @@ def case(rng: Random, profile: ExpressionProfile, nodes: int, events: int) -> tu
 
 
 def expression(rng: Random, profile: ExpressionProfile, nodes: int) -> Expression:
-    """Return an expression of `nodes` nodes, as `size` counts; of fewer if the operators do not allow that number."""
+    """Return an expression of `nodes` nodes, as `size` counts; it has fewer if the operators do not allow that."""
     if not (nodes > 4 and profile.named and rng.random() < profile.named):
         return _placed(_expression(rng, replace(profile, named=0.0), nodes, ()), ())
     inside = rng.randint(1, nodes - 3)  # a name with variables of its own is not for automata; its parameter is not one

@@ -170,8 +170,8 @@ class Maker:
         return k.kleene and not k.negated and self._share(self.profile.cut)
 
     def _belongs(self, c: sase.Conjunct, names: set[str], first: bool) -> bool:
-        """Return whether a conjunct belongs to the block of these names: that of its last identifier, or the first if
-        none has it.
+        """Return whether a conjunct belongs to the block of these names: the block of its last identifier, or else the
+        first block.
         """
         if isinstance(c.condition, sase.Equivalence):
             return first
@@ -193,8 +193,8 @@ class Maker:
         return min(self.rng.choices(self.profile.attributes, k=2), key=lambda attribute: len(attribute[1]))[0]
 
     def _conjunct(self, k: sase.Component) -> pred.Predicate:
-        """Return a clause about an event, or all events, of the component; each of its parts has
-        its last identifier.
+        """Return a clause about an event, or all events, of the component; the last identifier of each part of the
+        clause is on the same edge.
         """
         edge: Edge = self.rng.choice(("first", "each", "each", "later", "later", "end")) if k.kleene else "first"
         p = self._atom(k, edge)

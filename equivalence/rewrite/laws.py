@@ -52,7 +52,7 @@ class Witness:
 
     @property
     def stream(self) -> Stream:
-        """Return the stream, of events with no attribute but x."""
+        """Return the stream. Its events have only the attribute x."""
         types = self.types.split()
         values = self.x or (None,) * len(types)
         return Stream(Event(R, {} if v is None else {"x": v}) for R, v in zip(types, values, strict=True))

@@ -46,7 +46,9 @@ def check_nodes(made: int, limit: int, phi: cel.Formula | core.Formula) -> None:
 
 
 def joined(Or: Any, disjuncts: Sequence[Any]) -> Any:
-    """Return the OR of the formulas, in their order; of very many as a tree, so that it can be read and evaluated."""
+    """Return the OR of the formulas, in their order. Very many are joined as a tree, so that it can be read and
+    evaluated.
+    """
     if len(disjuncts) > CHAIN:
         half = len(disjuncts) // 2
         return Or(joined(Or, disjuncts[:half]), joined(Or, disjuncts[half:]))

@@ -161,7 +161,7 @@ def _operands(psi: Formula, kind: type) -> list[Formula]:
 
 
 def nothing(phi: Formula) -> Formula:
-    """Return a formula that matches nowhere, of the first event type of this one."""
+    """Return a formula that matches nowhere, made from the first event type of this one."""
     R = next(psi.type for psi in subformulas(phi) if isinstance(psi, cel.EventAtom))
     return cel.Filter(cel.EventAtom(R), cel.Every(R, NEVER))
 

@@ -51,7 +51,7 @@ def types_of(phi: core.Formula) -> frozenset[str]:
 
 
 def named_apart(phi: core.Formula) -> tuple[core.Formula, Names]:
-    """Rename variables so that each iteration has its own and none is an event type.
+    """Rename variables so that each iteration has variables of its own and no variable is an event type.
 
     Each round of an iteration chooses its variables anew (the clause of +), so their names may change. Outside
     iterations a variable keeps its name, unless that is also an event type: CEL binds a variable of that name itself.
@@ -263,7 +263,7 @@ class _Translation:
         return list(merged.values())
 
     def clause(self, phi: core.Formula, asked: Variables, anchored: bool) -> Iterable[_Alternative]:
-        """Return the alternatives of phi, given a function for those of its operands."""
+        """Return the alternatives of phi, computed from the alternatives of its operands."""
         match phi:
             case core.CoreEventAtom(R, x):
                 return [_Alternative(frozenset({x}), frozenset(), cel.In(cel.EventAtom(R), x), 2)]
@@ -644,8 +644,8 @@ def _choices(found: _Translated, predicate: Predicate, span: Span | None) -> Ite
 def _attach_atom(found: _Translated, atom: core.Atom) -> _Translated:
     """Filter by the atom those complex events of a formula that have all its variables.
 
-    A unary filter goes on the definition of its variable; another one around the formula if that binds all its
-    variables, and if it binds all but one on the definition of that one.
+    A unary filter goes on the definition of its variable. Any other filter goes around the formula if the formula
+    defines all its variables; if it defines all except one, on the definition of this one.
     """
     inside = mentioned(atom) if isinstance(atom, core.Unary) else mentioned(atom) - bound(found.phi)
     if len(inside) == 1 and not inside & found.chosen:

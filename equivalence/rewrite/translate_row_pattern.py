@@ -44,7 +44,7 @@ class TwoLengths:
 def two_lengths(p: rows.Pattern, predicates: Mapping[str, Predicate], budget: Budget = Budget()) -> TwoLengths | None:
     """Return the fewest rows on which matches of two lengths begin at the first row; None if there are none.
 
-    predicates: that of each variable. Raises BudgetExceeded, and Unsupported for a pattern with ^ or $.
+    predicates: the predicate of each variable. Raises BudgetExceeded, and Unsupported for a pattern with ^ or $.
     """
     A = compile_pattern(p, budget)
     if any(way.start or way.end for ways in (A.first, *A.follow) for way in ways):
@@ -390,7 +390,7 @@ def sase_to_row(q: sase.Tree, reading: Reading = DECIDED, budget: Budget = Budge
     """Return a clause with the rows of the matches of q, on every stream.
 
     Contiguity in partitions becomes PARTITION BY; a row without the attribute, which belongs to no partition of SASE+,
-    is in a partition of such rows, and no variable takes it. Raises as cel_to_row does.
+    is in a partition of such rows, and no variable takes it. Raises what cel_to_row raises.
     """
     if not isinstance(q, sase.SaseQuery) or not _in_partitions(q):
         return cel_to_row(sase_to_cel(q, reading), budget)

@@ -35,7 +35,7 @@ def across(predicate: Predicate) -> core.Atom:
 
 
 def mapped(phi: Formula, name: Callable[[str], str] = same, value: Callable[[Value], Value] = same) -> Formula:
-    """Return the formula with other names, of event types and variables alike, and constants; without spans."""
+    """Return the formula with other names (for event types and variables alike) and constants, without spans."""
 
     def condition(c: Condition) -> Condition:
         match c:

@@ -92,7 +92,7 @@ def _window(window: Window) -> FunnelWindow:
 
 
 def _steps(query: KeyedQuestion) -> Iterator[FunnelStep]:
-    """Yield the steps, and what may not come between them."""
+    """Yield the steps, and the step that is forbidden between them."""
     yield from query.steps
     if isinstance(query, FunnelQuestion) and query.between is not None:
         yield query.between

@@ -109,8 +109,8 @@ class TreeShape(Generic[T]):
             yield self.rebuilt(root, below)
 
     def parts_instead(self, root: T, around: Callable[[T], T] | None = None) -> Iterator[T]:
-        """Yield trees in which a descendant replaces an ancestor, the smallest first; then each of these under one
-        operator.
+        """Yield trees in which a descendant replaces an ancestor, the smallest first; then each of these trees under
+        one operator.
         """
 
         def local(node: T) -> Iterator[T]:

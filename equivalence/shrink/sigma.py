@@ -34,7 +34,7 @@ def fewer_parts(query: SigmaQuery) -> Iterator[SigmaQuery]:
 
 
 def _fewer(node: Any) -> Iterator[Any]:
-    """Yield a mapping or a list with one part less at one place, or a condition that is one detection of it."""
+    """Yield the mapping or list without one part somewhere, or with a condition replaced by one of its detections."""
     match node:
         case dict():
             for rest in dropped((*node.items(),)):

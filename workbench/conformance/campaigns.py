@@ -482,7 +482,7 @@ class KnownDisagreements:
 
     @property
     def gone(self) -> list[str]:
-        """Return the causes of which no example is still answered as before."""
+        """Return the causes without an example that the engine still answers as before."""
         return sorted({example.cause for example in self.examples}.difference(self.causes))
 
 

@@ -219,7 +219,7 @@ def nodes(language: str) -> Mapping[str, tuple[str, ...]]:
 
 
 def choices(language: str) -> Mapping[str, Mapping[str, Sequence[Any]]]:
-    """Return for each node its fields with few possible values, such as a comparator, with these values."""
+    """Return for each node the possible values of those fields that have only a few, such as a comparator."""
     found = {name: _choices(kind) for name, kind in node_kinds(language).items() if kind not in VALUES}
     return {name: fields for name, fields in found.items() if fields}
 

@@ -97,7 +97,7 @@ class Oracle:
         return case
 
     def case(self, query: Any, S: Stream, origin: Case) -> Case:
-        """Return a query and a stream as a case like another one, with the expected matches.
+        """Return a query and a stream as a case, with the expected matches. Its other fields are those of `origin`.
 
         Raises IllFormed, Unsupported, BudgetExceeded.
         """

@@ -171,7 +171,7 @@ class MatchPredictor:
         choices: Mapping[str, str],
         output: AnswerOutput,
     ) -> list[Match] | Unanswered:
-        """Return all matches of a query, before the choice of which to report. They are cached for all such choices."""
+        """Return all matches of a query, reported or not. They are cached for all choices about reporting."""
         with suppress(Unsupported):
             if not moves_events(S, choices.get(EVENT_ORDER.name, EVENT_ORDER.default)):
                 choices = {**choices, EVENT_ORDER.name: EVENT_ORDER.default} if EVENT_ORDER.name in choices else choices

@@ -52,7 +52,7 @@ Key: TypeAlias = tuple[Any, ...]
 
 
 def columns(S: Stream) -> dict[str, str]:
-    """Return the SQL types of the columns of a stream's table, with that of the position first."""
+    """Return the SQL types of the columns of a stream's table. The column of the position comes first."""
     schema = S.schema or Schema.from_events(S)
     types = {name: TYPES[schema.attributes.get(name, "string")] for name in columns_of(S)}
     return {PLACE: TYPES["int"], **types}

@@ -84,8 +84,8 @@ def diagram_of_dfa(A: DFA, title: str) -> Diagram:
 
 
 class _Union:
-    """A writer of texts for unions of the automaton's predicates. They are short if all events are in it, or nearly
-    all.
+    """A writer of texts for unions of the automaton's predicates. A text is short if all events, or nearly all, are in
+    the union.
     """
 
     def __init__(self, A: CEA) -> None:
@@ -165,7 +165,7 @@ def _select_other_types(alphabet: Alphabet) -> frozenset[int]:
 
 
 def _label_types(alphabet: Alphabet, types: frozenset[int]) -> Iterator[str]:
-    """Yield texts for the letters of these types, with those of one event type together."""
+    """Yield texts for the letters of these types; the letters of one event type stand together."""
     of: dict[str | None, list[int]] = {}
     for a, minterm in enumerate(alphabet.types):
         name = next((_type_and_mask(alphabet.predicates[i])[0] for i in sorted(minterm.chosen)), None)

@@ -135,7 +135,7 @@ def _splits(
 
 
 def rivals(phi: Choice, C: ComplexEvent, nu: Valuation, oracle: CoreInterpreter) -> list[ComplexEvent]:
-    """Return the complex events with which the strategy compares C, C among them.
+    """Return the complex events that the strategy compares with each other, including C.
 
     They have the same last position as C, and fit the valuation nu of the formula around the strategy.
     """

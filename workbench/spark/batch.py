@@ -184,7 +184,7 @@ def query_for(
 
 
 def with_named_predicates(query: SparkQuery) -> SparkQuery:
-    """Return the query, checked, with only those predicates that it names. Raises as query_for does."""
+    """Return the query, checked, with only those predicates that it names. Raises what query_for raises."""
     parsed = query.parsed
     names = {one.name for one in find_named_atoms(parsed)} if query.predicates and query.language == DEFAULT else set()
     return replace(query, predicates={name: query.predicates[name] for name in sorted(names)})

@@ -205,8 +205,8 @@ def fields_named(schema: T.StructType, name: str) -> list[str]:
 
 
 def fields(schema: T.StructType, lists: bool = False) -> dict[str, tuple[T.StructField, str]]:
-    """Return the fields of structs by path, with their expressions in Spark SQL; if lists, also those of structs in
-    arrays.
+    """Return the fields of structs by path, with their expressions in Spark SQL. lists: whether to include the fields
+    of structs in arrays.
     """
     found = dict[str, tuple[T.StructField, str]]()
     pending = [(one.name, quoted(one.name), one.dataType) for one in schema]
@@ -573,7 +573,7 @@ class KnownTypes:
 
 
 def warn_of_misfits(df: DataFrame, query: SparkQuery, columns: Columns, known: KnownTypes, stacklevel: int) -> None:
-    """Issue QueryWarnings about a query over a data frame. Raises as `tolerated` does.
+    """Issue QueryWarnings about a query over a data frame. Raises what `tolerated` raises.
 
     stacklevel is counted from the caller.
     """

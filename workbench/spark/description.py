@@ -132,7 +132,7 @@ def key_costs(df: DataFrame, query: str, **options: Unpack[MatchOptions]) -> Dat
     The columns are those of the key; `rows`; `matches`, their number, rounded beyond 15 digits; `seconds`, the time in
     which a worker evaluates the key by itself; and `error`, the message where the evaluation fails, else null. The
     options are those of `match`; partition_by is required. With output="count" matches are counted, else they are
-    listed. Raises as `match` does.
+    listed. Raises what `match` raises.
     """
     require_keywords(key_costs, options, MatchOptions)
     prepared = prepare(df, query, options)

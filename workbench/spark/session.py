@@ -98,7 +98,9 @@ def release() -> Release:
 
 
 def arrow_schema(schema: T.StructType) -> pa.Schema:
-    """Return the Arrow schema in which Spark passes rows. Times are in UTC; releases before 4.2 omit that."""
+    """Return the Arrow schema in which Spark passes rows. Times are in UTC; releases before 4.2 leave out the time
+    zone.
+    """
     zone: dict[str, Any] = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
     return to_arrow_schema(schema, **zone)
 

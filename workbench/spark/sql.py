@@ -136,7 +136,7 @@ class CelMatch:
 
 
 def cel_match(rows: T.StructType, query: str, **options: Unpack[SqlOptions]) -> PlannedMatch:
-    """Return the plan of a call of cel_match over a table with these columns. Raises as `match` does."""
+    """Return the plan of a call of cel_match over a table with these columns. Raises what `match` raises."""
     output = options.get("output", "matches")
     asked = query_for(query, options.get("language", DEFAULT), output)
     several: Any = {
@@ -220,9 +220,9 @@ class MatchRecognizeFunction:
 def register(session: SparkSession, name: str = "cel_match") -> None:
     """Register the table functions with Spark SQL: match_recognize, and cel_match by this name.
 
-    The arguments of match_recognize are the table and the clause. Those of cel_match are the table, the query, and by
-    name those of SqlOptions. Errors in the query are raised by `session.sql`, those in the rows by the action that
-    reads the answer; see worker_errors.
+    match_recognize takes the table and the clause. cel_match takes the table and the query, and by name the arguments
+    of SqlOptions. Errors in the query are raised by `session.sql`, those in the rows by the action that reads the
+    answer; see worker_errors.
     """
     register_function(session, name, CelMatch)
     register_function(session, "match_recognize", MatchRecognizeFunction)

@@ -208,7 +208,9 @@ def _is_same(phi: cel.Formula, beside: cel.Formula) -> bool:
 
 
 def _step_of(phi: cel.Formula) -> FunnelStep:
-    """Return the step whose events are the matches of a formula. Raises Unsupported if it is of several types."""
+    """Return the step whose events are the matches of a formula. Raises Unsupported if the step has events of several
+    types.
+    """
     match phi:
         case cel.EventAtom(type_):
             return FunnelStep(type_, type_, None)

@@ -123,7 +123,8 @@ def call_of(tree: Json, mode: str | None) -> str:
 
 
 def columns_of(events: list[Json], tree: Json) -> dict[str, str]:
-    """Return the types of the columns, all but type and time nullable. Raises Skip for values of several types.
+    """Return the types of the columns. All columns except type and time are nullable. Raises Skip for values of several
+    types.
 
     An attribute of the query that no event has becomes a column of NULL.
     """
