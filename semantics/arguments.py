@@ -202,7 +202,7 @@ def depth_limited(span: Span | None = None) -> Iterator[None]:
 
 
 class Selection(Enum):
-    """Which matches of a query to return: all, or the ones that a selection strategy around the whole query keeps."""
+    """The matches of a query to return: all, or those that a selection strategy around the whole query keeps."""
 
     ALL = "all"
     STRICT = "strict"
@@ -227,7 +227,7 @@ R = TypeVar("R")
 
 
 def choices(kind: type) -> dict[str, tuple[str, ...]]:
-    """Return the possible answers to each question of a class of readings; the default answer comes first."""
+    """Return the possible answers to each question, a field of a class of readings. The default answer comes first."""
     kinds = get_type_hints(kind)
     return {one.name: get_args(kinds[one.name]) for one in fields(kind)}
 

@@ -79,7 +79,7 @@ class _Flags:
 
 @dataclass(frozen=True)
 class Characters:
-    """One of a set of characters."""
+    """One character, from a set of characters."""
 
     ranges: Ranges
 
@@ -93,7 +93,7 @@ class RegexTest:
 
 @dataclass(frozen=True)
 class RegexConcatenation:
-    """One part after the other."""
+    """The parts, one after the other."""
 
     parts: tuple[Node, ...]
 

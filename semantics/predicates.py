@@ -368,7 +368,7 @@ def mapped_predicate(
 
 
 def _key(written: object) -> object:
-    """Return the fields, with the types of the values in them."""
+    """Return what makes two nodes equal: their fields, with the types of the values in them."""
     found = [getattr(written, name) for name in type(written).__match_args__]  # type: ignore[attr-defined]
     return tuple((v, tuple(map(type, v)) if isinstance(v, tuple) else type(v)) for v in found)
 
@@ -405,7 +405,9 @@ def show_name(name: str, reserved: Set[str] = frozenset()) -> str:
 
 
 def show_predicate(predicate: Predicate) -> str:
-    """Return the text of a predicate, which parses back to it (Anything and OfType stand for themselves)."""
+    """Return the text of a predicate, which parses back to it. Anything and OfType have no syntax: they become TRUE and
+    `type = R`.
+    """
     return _show(predicate, 0)
 
 

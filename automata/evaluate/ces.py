@@ -135,7 +135,7 @@ WINDOW_BOTTOM = Bottom()
 
 
 def merge(series: Series) -> Node:
-    """Return one safe node for everything in a series."""
+    """Return one safe node for all complex events of a series ("safe" and "series" are defined above)."""
     node = series[-1]
     for left in reversed(series[:-1]):
         node = CesUnion(left, node)
@@ -159,7 +159,7 @@ def add(series: Series, other: Series) -> Series:
 
 
 def _union(n1: Node, n2: Node) -> Node:
-    """Return the safe node of two safe nodes that are equally recent."""
+    """Return a safe node for the union of two safe nodes that are equally recent."""
     if not isinstance(n1, CesUnion):
         return CesUnion(n1, n2)
     if not isinstance(n2, CesUnion):

@@ -38,7 +38,7 @@ MAX_SETS = 5_000  # sets of variables that ALL may make of its operands'
 
 @dataclass(frozen=True)
 class BindingAnalysis:
-    """Which variables and events the valuations of a formula bind.
+    """The variables and events that the valuations of a formula bind.
 
     definite: variables that bind an event in each valuation. binds: whether each valuation binds an event. possible:
     the sets of variables that may bind an event together.

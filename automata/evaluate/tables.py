@@ -45,7 +45,7 @@ class Tables:
 
 @dataclass(frozen=True)
 class TransitionTables:
-    """The tables by classes, in the form that the loops read.
+    """The transitions of an automaton for each class of events, in the form that the loops read.
 
     skip: int32 [classes, states], the next state without a mark. marks: int32 [., 3], the steps with a mark, as rows
     (state, label, next state); rows begin[c] to begin[c + 1] belong to class c. finals: the final states. ended: bool
@@ -100,7 +100,7 @@ def tabulate(
 
 
 def transition_tables(tables: Tables) -> TransitionTables:
-    """Return the tables by classes."""
+    """Return the transitions for each class of events, in the form that the loops read."""
     states, classes, _ = tables.step.shape
     bit = np.uint64(1) << np.minimum(np.arange(states), BITS - 1).astype(np.uint64)
     bit[tables.ended] = 0
@@ -330,7 +330,7 @@ class EventBatch:
 
     @classmethod
     def of_classes(cls, classes: NDArray[np.int32]) -> EventBatch:
-        """Return a whole stream without windows and partitions."""
+        """Return the batch of a whole stream, given the classes of its events, without windows and partitions."""
         none = np.zeros(0, np.int32)
         return cls(0, classes, none, none.astype(np.bool_), none.astype(np.int64))
 

@@ -238,8 +238,8 @@ class _Rules:
             yield nfab.NfabTest(p, state), test.underlined
 
     def before(self, state: nfab.NfabState) -> tuple[str, sase.Index] | None:
-        """Return the event selected just before. An equivalence test compares with it in its canonical form (section
-        2.2.1).
+        """Return a reference to the event selected just before. Equivalence tests compare with it (canonical form,
+        section 2.2.1).
         """
         if state.kind == "more":
             return state.variable, "previous"

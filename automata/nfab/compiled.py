@@ -137,7 +137,7 @@ NONE = MatchArrays(np.zeros(1, np.int64), np.zeros(0, np.uint8), np.zeros(0, np.
 
 
 class NegatedComponents:
-    """Which matches of one stream the negated components forbid.
+    """Finds the matches of one stream that negated components forbid.
 
     start: the position of the first event stored. inexact: whether a number was beyond 2^53, so that the answers must
     not be used. Matches are withheld while future events may forbid them.
@@ -268,7 +268,7 @@ TOGETHER = 65_536  # matches around which negated components are looked for at a
 
 
 class CompiledBlockRunner:
-    """The matches of one query block over a stream that comes in batches.
+    """Finds the matches of one query block over a stream that comes in batches.
 
     For events that the loops cannot read, `try_advance` and `tried_count` return Unsupported, while `advance` and
     `count` raise it. ascending=False is for a whole stream whose times do not ascend. Raises BudgetExceeded, and

@@ -94,7 +94,7 @@ class NfabAbsences:
 
 
 class _Absence:
-    """One negated component."""
+    """Finds the events that one negated component forbids."""
 
     def __init__(
         self, q: sase.SaseQuery, k: sase.Component, reading: Reading, past: Past, budget: Budget, operations: Operations
@@ -143,7 +143,7 @@ class EventContext:
 
 
 class NfabSelection:
-    """The formulas on the edges of one query."""
+    """Evaluates the formulas on the edges of a query's automaton."""
 
     def __init__(self, q: sase.SaseQuery, reading: Reading, plan: QueryPlan) -> None:
         self.q, self.reading, self.plan = q, reading, plan
@@ -224,7 +224,7 @@ Key: TypeAlias = object
 
 @dataclass(slots=True, eq=False)
 class RunGroup:
-    """Runs in one state with the same values. nodes: the last events that they selected."""
+    """Runs in one state whose registers have the same values. nodes: the last events that the runs selected."""
 
     values: RegisterValues
     nodes: dict[int, BufferNode]
@@ -235,7 +235,7 @@ Table: TypeAlias = dict[object, RunGroup]
 
 
 class BlockRunner:
-    """The matches of one query block over a stream.
+    """Finds the matches of one query block over a stream.
 
     A query with a window needs times that ascend. ordered=False is for a whole stream with times in any order: then
     runs are kept when their window is over.

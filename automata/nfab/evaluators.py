@@ -231,7 +231,7 @@ def block_of(q: sase.Tree) -> sase.SaseQuery | Unsupported:
 
 
 class BlockEvaluator(Evaluator):
-    """The matches of one query block over its input stream, with bindings and results.
+    """Finds the matches of one query block over its input stream, with bindings and results.
 
     Raises Unsupported for any other query, see `block_of`.
     """
@@ -362,7 +362,7 @@ class BlockEvaluator(Evaluator):
 
 
 class ReadableSaseEvaluator(BlockEvaluator):
-    """The matches of one query block in readable Python. With WITHIN the times of the stream have to ascend."""
+    """Finds the matches of one query block in readable Python. With WITHIN the times of the stream have to ascend."""
 
     state_word = "ReadableEvaluator"
 
@@ -371,7 +371,7 @@ class ReadableSaseEvaluator(BlockEvaluator):
 
 
 class CompiledSaseEvaluator(BlockEvaluator):
-    """The matches of one query block by compiled loops. Raises Unsupported, also at the first batch."""
+    """Finds the matches of one query block by compiled loops. Raises Unsupported, also at the first batch."""
 
     state_word = "CompiledEvaluator"
 

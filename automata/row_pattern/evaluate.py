@@ -51,7 +51,9 @@ ROWS_TOGETHER = 4096  # rows between two looks at the clock; fewer where a row h
 
 @dataclass(frozen=True)
 class Lookahead:
-    """The columns of a partition. Conditions that need more than columns count as true here."""
+    """Finds where matches can be completed, from the columns of a partition. Conditions that need more count as
+    true.
+    """
 
     q: MatchRecognize
     automaton: Automaton

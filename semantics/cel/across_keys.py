@@ -45,7 +45,7 @@ class AcrossKeys:
 
     @property
     def problem(self) -> Problem:
-        """Return the problem that tells the user of this operator before evaluation."""
+        """Return the problem that warns the user of this operator before evaluation."""
         symbol, a = OPERATORS[type(self.operator)].symbol, self.partition.attribute
         message = (
             f"{symbol} under PARTITION BY [{a}] looks at the events of all keys: {entry_of(EFFECTS, self.operator)}"

@@ -489,7 +489,7 @@ def _unescaped(found: re.Match[str], dialect: SqlDialect, span: Span) -> str:
 
 
 def escaped_text(text: str, dialect: SqlDialect) -> str:
-    """Return a text in single quotation marks, with '' in it, as a dialect writes it."""
+    """Return the text of a string constant in a dialect, given its text in the standard, with quotation marks."""
     if "backslash" not in dialect.texts:
         return text
     inner = text[1:-1].replace("\\", "\\\\").replace("\n", "\\n")

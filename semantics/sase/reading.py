@@ -47,7 +47,7 @@ DECIDED = Reading()
 
 
 def choices() -> dict[str, tuple[str, ...]]:
-    """Return the possible answers to each question; the default answer comes first."""
+    """Return the possible answers to each question, a field of Reading. The default answer comes first."""
     return arguments.choices(Reading)
 
 
