@@ -2,7 +2,7 @@
 
 The question "how many users did A, then B, then C within a week" has several answers in use, because databases differ
 in what they do with equal times, repeated steps and rows of no step. Here each answer is a *reading*: a function from
-the rows of one key to a level, written as its sentence in docs/guide/funnels.md says it and with no regard to speed.
+the rows of one key to a level, written like its sentence in docs/guide/funnels.md, without regard to speed.
 What evaluates funnels over columns (automata/funnels.py) shares no code with this module and is compared with it.
 
 Letters, in every function of this module:

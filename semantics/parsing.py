@@ -224,7 +224,7 @@ def _unclosed(text: str) -> int | None:
 def _name_to_quote(text: str, span: Span, parser: Lark) -> str | None:
     """Return the name with blanks at the place, in double quotes, if the text is valid with it.
 
-    It is written without quotes, as in `A.order total > 5`, or in single ones, as in `A.'order total' > 5`.
+    In the text it has no quotes, as in `A.order total > 5`, or single quotes, as in `A.'order total' > 5`.
     """
     if (single := re.compile(r"'([^'\"]*)'").match(text, span.start)) is not None:
         candidates = [(span.start, single.end(), single[1])]

@@ -6,7 +6,7 @@ whole columns, by the same rules; a property test compares the two.
 
 The rules, which every evaluator has to keep:
 - a comparison in which an attribute is absent, or of values of different kinds, is false; NaN is as in IEEE 754;
-- integers and floats compare exactly; integer arithmetic is exact, arithmetic with a float is that of binary64;
+- integers and floats compare exactly; integer arithmetic is exact, arithmetic with a float follows binary64;
 - `/` is true division; division by zero has no value, so that a comparison with it is false;
 - Booleans compare by = and != only, strings are ordered by code point; `like` matches the whole string, in RE2's
 syntax.

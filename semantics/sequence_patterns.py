@@ -122,8 +122,7 @@ def sequence_rows(parts: Sequence[SequencePart], rows: Rows) -> tuple[int, ...] 
 
 
 def longest_attempt(parts: Sequence[SequencePart], rows: Rows) -> tuple[int, ...] | None:
-    """Return the rows taken by the parts `(?N)` in the attempt that takes most rows, the first of several; None if
-    none.
+    """Return the rows that the parts `(?N)` take in the longest attempt, of several the first; None if no row is taken.
 
     This is the answer of ClickHouse's sequenceMatchEvents, also for a key with a match. If a pattern ends in `.`, an
     attempt that fails only there has as many rows as a match, and is the answer if it comes first. Rows are numbered as

@@ -138,8 +138,8 @@ class FieldReading:
     def timed_fields(self, schema: Schema) -> dict[str, TimeReading]:
         """Return the attributes whose values become times under a schema, with the way to read them.
 
-        These are the time, unless the schema declares it as a number, and the attributes with a unit. Raises IllFormed
-        if an option reads times and the schema has numbers or texts.
+        They are the attribute `time`, unless the schema declares it as a number, and the attributes with a unit. Raises
+        IllFormed if an option reads times and the schema has numbers or texts.
         """
         times = {name: TimeReading(unit, None, self.times.round_times) for name, unit in schema.units.items()}
         declared = schema.attributes.get(TIME, "timestamp")
@@ -172,7 +172,7 @@ class BadTime(ValueError):
 def unit_of(low: float, high: float) -> TimeUnit:
     """Return the unit of a column's numbers, given the smallest and the largest.
 
-    It is the unit that puts both in the years 1990 to 2100; seconds if none does.
+    This unit puts both numbers in the years 1990 to 2100. If no unit does, it is seconds.
     """
     for unit, per in PER_SECOND.items():
         if FROM_1990 * per <= low and high < TO_2100 * per:

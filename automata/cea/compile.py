@@ -495,7 +495,7 @@ Made = TypeVar("Made")
 class CachedCompiler(Generic[F, Made]):
     """A compiler that caches the results for the last queries; initially it caches nothing.
 
-    Equal queries share their result, which may be an error. The span of a shared error is that of the first query.
+    Equal queries share their result, which may be an error. A shared error has the span in the first query.
     """
 
     def __init__(self, compiler: Callable[[F, Budget], Made]) -> None:

@@ -516,7 +516,7 @@ def minimized(A: CEA, budget: Budget = Budget()) -> CEA:
     """Return the I/O-deterministic CEA with the same valuations and the fewest states; it is unique up to their
     numbers.
 
-    It has no states that accept nothing. Transitions that differ only in their predicates are merged. Raises
+    Each of its states can still accept something. Transitions that differ only in their predicates are merged. Raises
     BudgetExceeded.
     """
     algebra = Algebra(A.predicates, budget)

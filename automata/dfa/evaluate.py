@@ -171,7 +171,7 @@ class Positions(Protocol):
 class TableRunner:
     """The states of some automata over one history, which is read in single events or batches.
 
-    Results identify an expression by the index of its automaton. position is that of the next event.
+    Results identify an expression by the index of its automaton. position: the position of the next event.
     """
 
     def __init__(self, automata: Sequence[DFA]) -> None:

@@ -34,7 +34,7 @@ Symbol: TypeAlias = tuple[int, Names]
 class Alphabet:
     """The types of events with respect to some predicates: each event has exactly one type.
 
-    The first predicate is that of the start event.
+    The first predicate is true of start events.
     """
 
     predicates: tuple[Predicate, ...]

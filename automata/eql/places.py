@@ -76,7 +76,7 @@ def key_of_json(data: list[Any]) -> Key:
 
 
 def exact_json(ticks: Fraction) -> dict[str, list[int]]:
-    """Return microseconds with a fraction, as times with nanoseconds have, as JSON."""
+    """Return a fractional number of microseconds, such as that of a time with nanoseconds, as JSON."""
     return {"ticks": [ticks.numerator, ticks.denominator]}
 
 

@@ -72,8 +72,8 @@ class CountStore(MatchStore):
 class ChainStore(CountStore):
     """The last events of one kind, for each key; see keyed_kernels.last_of_chain.
 
-    length: the number of events in a match. consume, ascending: as in KeyedStore. The kind of events is that of the
-    steps which leave the initial state of the automaton.
+    length: the number of events in a match. consume, ascending: as in KeyedStore. The steps that leave the
+    automaton's initial state read events of this kind.
     """
 
     HOME = 2

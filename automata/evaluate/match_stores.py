@@ -409,7 +409,7 @@ class WindowedStore(TreeStore):
 
         Without keys, most matches are counted without nodes; only the last window gets nodes.
 
-        This is possible where all windows lie in this batch and the last window of the batch before, if that was
+        This is possible if all windows lie in this batch and the last window of the batch before, and that batch was
         counted in the same way.
         """
         whole, unmarked = batch, int(self.counters[scoped_kernels.UNMARKED])

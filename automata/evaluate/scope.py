@@ -220,7 +220,7 @@ class KindOfValues:
         self.kind = ""
 
     def require(self, kinds: Iterable[str]) -> None:
-        """Raise InputError if the values of a batch are not of one kind, the same as in earlier batches."""
+        """Raise InputError unless all values, of this batch and of earlier batches, are of one kind."""
         found = sorted({*kinds, self.kind} - {""})
         if len(found) > 1:
             raise InputError(

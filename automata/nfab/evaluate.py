@@ -532,7 +532,7 @@ def require_matches(found: int, budget: Budget) -> None:
 
 
 class StoredEvents(Sequence[Event]):
-    """The stored events from position `start` on. Its length is that of the whole stream."""
+    """The stored events from position `start` on. Its length is the length of the whole stream."""
 
     def __init__(self, start: int = 0) -> None:
         self.start = self._end = start
@@ -610,7 +610,7 @@ def count(
     budget: Budget = Budget(),
     operations: Operations = NO_OPERATIONS,
 ) -> int:
-    """Return the number of matches. They are listed only if negated components have to be checked on each."""
+    """Return the number of matches. Matches are listed only if negated components have to be checked on each match."""
     E = BlockRunner(q, reading, budget, operations, ordered=ascend(S))
     if E.absences is not None:
         return sum(1 for _ in _all(E, S))

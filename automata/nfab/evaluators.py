@@ -268,7 +268,7 @@ class BlockEvaluator(Evaluator):
         return self._matches(self._runner.bound_at_end())
 
     def tally(self, S: Stream) -> int:
-        """Return the number of matches like `count`. They are listed only for HAVING and negated components."""
+        """Return the number of matches like `count`. Matches are listed only for HAVING and negated components."""
         if self.q.having is not None or any(k.negated for k in self.q.pattern):
             return len(self.push_stream(S))
         return self._advanced(S, lambda: self._runner.count(S))

@@ -2,8 +2,8 @@
 first.
 
 A state is an occurrence of a variable in the pattern. From a state, ways lead to the next states through quantifiers
-and alternations, without taking a row. They are found once, by a walk that takes the preferred branch first; of several
-ways to the same state only the first counts.
+and alternations, without taking a row. These ways are found once, by a walk that takes the preferred branch first; of
+several ways to the same state only the first counts.
 """
 
 from __future__ import annotations

@@ -176,7 +176,7 @@ class EqlQuery(_EqlNode):
 
 
 def filters_of(query: EqlQuery) -> Iterator[EventFilter]:
-    """Return the filters of a query in their order; that of `until` comes last."""
+    """Return the filters of a query in their order; the filter of `until` comes last."""
     match query.body:
         case EventFilter():
             yield query.body

@@ -6,7 +6,8 @@ Letters, here and in every module of this package:
     b  the bindings: a pair (x, p) for each correlation variable, (X, (kind, value)) for each attribute variable
 An expression maps a history to the set of those of its events at which the expression takes place: E[h] in the paper,
 clause(E, h, b, context) here. Each case is one clause of the paper, and each derived operator has the clause of its
-text, not that of its expansion (`expanded`). Memory, budgets and the entry points are in interpreter.py.
+text in the paper, not the clause of its expansion (`expanded`). Memory, budgets and the entry points are in
+interpreter.py.
 """
 
 from __future__ import annotations
@@ -158,8 +159,8 @@ Places: TypeAlias = Mapping[str, tuple[str, ...]]
 def places_of(S: Stream) -> Places:
     """Return the attributes of each type in the order of the schema, or else of their first occurrence.
 
-    The order is that of the columns of the stream's table, whatever the type, so a stream that is written to a file and
-    read again means the same. The time of an event does not count.
+    Attributes have the order of the columns of the stream's table, whatever the type. So a stream that is written to a
+    file and read again means the same. The time of an event does not count.
     """
     if S.schema is not None:
         return in_order(S.schema)

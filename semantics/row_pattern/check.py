@@ -406,8 +406,8 @@ def problems(q: MatchRecognize, schema: Schema | None = None, reading: RowReadin
 def _is_wellformed(q: MatchRecognize, reading: RowReading) -> bool:
     """Return whether the clause has no problem that shows without a schema.
 
-    The answer is remembered, since several steps of one request need it. Problems are not remembered: an equal clause
-    has them at other places of its text.
+    The answer is remembered, because several steps of one request need it. Problems are not remembered, because an
+    equal clause has them at other places of its text.
     """
     return not _all_problems(q, None, reading)
 

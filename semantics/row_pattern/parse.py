@@ -537,8 +537,8 @@ _ENDS = ("DAY", "HOUR", "MINUTE", "SECOND")
 def parse_interval(text: str, span: Span) -> timedelta:
     """Return the interval that a literal writes. Raises ParseError, and Unsupported for months and years.
 
-    It is a number and a unit, as INTERVAL '30' MINUTE or INTERVAL 30 MINUTE; fields, as INTERVAL '1 02:30' DAY TO
-    MINUTE; or a text with its units, as INTERVAL '1 hour 30 minutes'.
+    A literal has a number and a unit, as in INTERVAL '30' MINUTE or INTERVAL 30 MINUTE; or fields, as in INTERVAL
+    '1 02:30' DAY TO MINUTE; or a text with units, as in INTERVAL '1 hour 30 minutes'.
 
     >>> parse_interval("INTERVAL '1:30' HOUR TO MINUTE", Span(0, 30)) // timedelta(minutes=1)
     90

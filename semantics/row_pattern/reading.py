@@ -27,7 +27,7 @@ class RowReading:
     skip_to_first: AFTER MATCH SKIP TO the first row of the match is an error, or goes to the next row.
     nulls: where the text does not say where NULL is in the order: above all values (high), below them (low), or after
         them also with DESC (last).
-    empty_matches: an empty match has a number of its own (numbered), or that of the match before it (unnumbered).
+    empty_matches: an empty match has its own number (numbered), or the number of the match before it (unnumbered).
     integer_division: 7 / 2 is 3 (truncated), or 3.5 (exact).
     empty_iterations: a pattern that may be empty may be quantified (accepted), or not (refused).
     """

@@ -193,7 +193,7 @@ def _is_labels(e: rows.Expression) -> bool:
 
 
 def _require_labels(e: rows.Expression, target: SqlDialect) -> None:
-    """Raise Unsupported for a label of one row."""
+    """Raise Unsupported for CLASSIFIER of a single row, which the dialect does not have."""
     if isinstance(e, rows.Classifier):
         raise Unsupported(f"CLASSIFIER() is the list of all labels in {target.title}: write ARRAY_AGG of it", e.span)
     for operand in () if _is_labels(e) else rows.below(e):

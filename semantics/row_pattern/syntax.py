@@ -2,8 +2,8 @@
 
 The letters used for these trees, here and in every module of this package:
     q  a clause        p  a pattern        A, B  variables        e  an expression        S  a table: a stream of rows
-Two trees are equal if they are the same clause; where in a text they stood does not count. A variable that is written
-without quotation marks is in upper case, as SQL has it.
+Two trees are equal if they are the same clause; where in a text they stood does not count. As in SQL, a variable that
+is written without quotation marks is in upper case.
 """
 
 from __future__ import annotations

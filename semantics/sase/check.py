@@ -215,8 +215,8 @@ def problems(q: sase.Tree, schema: Schema | None = None) -> list[Problem]:
 def _is_wellformed(q: sase.Tree) -> bool:
     """Return whether the query has no problem that shows without a schema.
 
-    The answer is remembered, since several steps of one request need it. Problems are not remembered: an equal query
-    has them at other places of its text.
+    The answer is remembered, because several steps of one request need it. Problems are not remembered, because an
+    equal query has them at other places of its text.
     """
     return not _all_problems(q, None)
 

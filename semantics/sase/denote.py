@@ -116,7 +116,7 @@ def folded(aggregate: SaseAggregate, events: Iterable[Event], operations: Operat
 
 
 class _Undefined:
-    """A state without a value; combined with any state it stays so."""
+    """A state without a value; combined with any state it stays undefined."""
 
 
 UNDEFINED = _Undefined()

@@ -290,7 +290,9 @@ class LogOfRules:
         return one.at if isinstance(rule.rules[one.rule], SigmaDetection) else one.alert
 
     def longest_chain(self, window: list[AlertOccurrence], last: set[int]) -> tuple[AlertOccurrence, ...]:
-        """Return the longest chain of rules in order that ends at one of the positions; of several the latest."""
+        """Return the longest chain of rules in order that ends at one of the positions; of several longest chains, the
+        latest.
+        """
         together = self.reading.instant == "together"
         best: dict[int, tuple[AlertOccurrence, ...]] = {}  # by the rule of its last occurrence
         ending: list[tuple[AlertOccurrence, ...]] = []
