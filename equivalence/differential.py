@@ -291,7 +291,7 @@ CauseOf: TypeAlias = Callable[[Disagreement], object | None]
 
 
 def by_index(d: Disagreement) -> object:
-    """Return the index of the case, so that each disagreement counts separately."""
+    """Return the index of the case as the cause of a disagreement, so that each disagreement counts separately."""
     return d.index
 
 

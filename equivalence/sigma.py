@@ -642,7 +642,10 @@ def compare_sigma(
     left: sigma.SigmaQuery, right: sigma.SigmaQuery, claim: Claim = "equivalent", level: Level = "events",
     budget: Budget = Budget(),
 ) -> SameRules | Different | Undecided:  # fmt: skip
-    """Return whether rules raise the same alerts on every log, or the right ones all alerts of the left; else a log."""
+    """Decide whether rules raise the same alerts on every log, or the right rules raise all alerts of the left rules.
+
+    A difference comes with a log.
+    """
     right = _with_patterns_of(left, right)
     if left == right:
         return SameRules("they are the same rules")

@@ -284,7 +284,7 @@ class Funnel:
         return tuple(counts)
 
     def _median(self, keys: np.ndarray, i: int) -> float | None:
-        """Return the median time from step i to step i + 1, counted from 1, of keys that have reached the latter."""
+        """Return the median time from step i to step i + 1, counted from 1, of keys that have reached step i + 1."""
         if self._chains is None or self._chains.times is None:
             return None
         times = self._chains.times

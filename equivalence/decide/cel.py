@@ -234,7 +234,7 @@ def equivalent(
 def contained(
     phi: Formula, psi: Formula, level: Level = "events", schema: Schema | None = None, budget: Budget = Budget()
 ) -> Verdict:
-    """Return whether psi has all matches of phi, at the level: Contained, Different or Undecided."""
+    """Return Contained if psi has all matches of phi at the level, else Different or Undecided."""
     return _compared(phi, psi, "contained", level, schema, budget)
 
 

@@ -573,7 +573,9 @@ class Derivations:
 
 
 def _chosen_first(phi: Formula) -> Formula | None:
-    """Return the strategy around the conditions, for a formula with conditions around a strategy; None for others."""
+    """Return the formula with the strategy moved around its conditions; None if the conditions are not around a
+    strategy.
+    """
     layers: list[cel.Filter | cel.Within | cel.PartitionBy] = []
     while isinstance(phi, cel.Filter | cel.Within | cel.PartitionBy):
         layers.append(phi)

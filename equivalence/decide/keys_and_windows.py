@@ -195,7 +195,7 @@ def window_of(window: cel.Window, schema: Schema | None) -> tuple[str, Width] | 
 
 
 def whole_microseconds(width: Width) -> Fraction:
-    """Return the greatest difference of two timestamps, in seconds, that is within this many seconds."""
+    """Return the greatest possible difference of two timestamps, in seconds, that is not above the width."""
     if width >= LONGEST:
         return Fraction(LONGEST)
     ticks = math.floor(Fraction(width) * 10**6)
@@ -1349,7 +1349,7 @@ def _zone(value: Value | None, last: Value | None, widths: Sequence[Width]) -> i
 
 
 def _value_at(distance: Fraction, is_time: bool, whole: bool, value_type: ValueType | None) -> Value:
-    """Return the value that is this far above the least one."""
+    """Return the value at this distance above the least value."""
     if is_time:
         return datetime(2024, 1, 1, tzinfo=UTC) + timedelta(microseconds=int(distance * 10**6))
     return int(distance) if whole or value_type == "int" else float(distance)

@@ -483,7 +483,7 @@ class DefineConditions:
         return max(offsets, default=0) if self.q.window.following is None else self.q.window.following
 
     def _is_dead(self, A: str, depth: int) -> bool:
-        """Return whether the condition of a variable is never true in that row of a frame, counted from 0."""
+        """Return whether the condition of a variable is never true in row `depth` of a frame, counted from 0."""
         if self.q.window is None or A not in self.q.conditions:
             return False
         return _View(self, A, depth).never(self.q.conditions[A]) is not None

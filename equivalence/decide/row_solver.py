@@ -134,7 +134,7 @@ def _table_order(q: MatchRecognize) -> tuple[frozenset[str], list[tuple[str, boo
 
 
 def nulls_of(one: Order) -> str:
-    """Return where NULL is in an order, FIRST or LAST; above all values if the text does not say."""
+    """Return the place of NULL in an order, FIRST or LAST. If the text does not say, NULL counts as the greatest value."""
     return one.nulls or ("FIRST" if one.descending else "LAST")
 
 

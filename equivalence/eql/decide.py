@@ -223,7 +223,10 @@ class _Comparison:
         self.has_all_keys = True  # whether the values of keys that are compared stand for all others
 
     def verdict(self) -> Same | Different | Undecided:
-        """Decide, or search for a log if that is impossible. Raises BudgetExceeded if none is found."""
+        """Decide the question; if the budget is too small for that, search for a log on which the rules differ.
+
+        Raises BudgetExceeded if no log is found.
+        """
         try:
             return self._decide()
         except BudgetExceeded:

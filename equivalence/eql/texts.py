@@ -30,7 +30,7 @@ class TooManyTexts(Exception):
 
 
 def exact(text: str, folded: bool) -> Pattern:
-    """Return the pattern of one text. folded: also of all texts that differ from it only in case."""
+    """Return the pattern of one text. folded: whether the pattern also matches the texts that differ only in case."""
     return tuple(same_folded(c) if folded else (c,) for c in text)
 
 

@@ -43,7 +43,7 @@ OF_TYPE: dict[ValueType, st.SearchStrategy[Value]] = {
 
 
 def formulas(profile: CelProfile = CORE, nodes: int = 12) -> st.SearchStrategy[Formula]:
-    """Generate formulas of the operators, types, variables and constants of a profile, of at most `nodes` nodes.
+    """Generate formulas with at most `nodes` nodes, made of the operators, types, variables and constants of a profile.
 
     The profile's weights of operators are ignored: Hypothesis chooses by itself how often to try each.
     """

@@ -231,7 +231,7 @@ class _Maker:
         return rows.RowConstant(None if self.rng.random() < 0.05 else self.rng.randrange(4))
 
     def _number(self) -> rows.Expression:
-        """Return a number of columns in rows at fixed offsets from the current one."""
+        """Return an expression for a number, from columns in rows at fixed offsets from the current row."""
         rng, column = self.rng, rows.RowColumn(self.rng.choice("xxy"))
         made: Sequence[Callable[[], rows.Expression]] = (
             lambda: column,

@@ -293,7 +293,7 @@ class TableMaker:
         self.order = [resolve_column(one, self.values) for one in order]
 
     def _timed(self, schema: Schema | None) -> Iterator[str]:
-        """Yield the columns that are times: those that are subtracted where there are intervals."""
+        """Yield the columns of times: by the schema, or else those in EXTRACT or beside an interval."""
         if schema is not None:
             yield from (name for name, type_ in schema.attributes.items() if type_ == "timestamp")
             return

@@ -167,7 +167,7 @@ def _or(disjuncts: Disjuncts) -> core.Formula:
 
 
 def _disjuncts(phi: core.Formula, nodes: int) -> Disjuncts:
-    """Return formulas without OR, except inside iterations and strategies, whose union is phi; none twice."""
+    """Return formulas without OR, except inside iterations and strategies, whose union is phi, without duplicates."""
     below = [_disjuncts(psi, nodes) for psi in children(phi)]
     sizes = [[core.size(psi) for psi in disjuncts] for disjuncts in below]
     found: Disjuncts
@@ -418,7 +418,7 @@ def _cel_or(disjuncts: CelDisjuncts) -> cel.Formula:
 
 
 def _cel_disjuncts(phi: cel.Formula, nodes: int) -> CelDisjuncts:
-    """Return formulas without OR, except inside iterations and strategies, whose union is phi; none twice."""
+    """Return formulas without OR, except inside iterations and strategies, whose union is phi, without duplicates."""
     if isinstance(phi, cel.Derived):
         return _cel_disjuncts(phi.expansion, nodes)
     below = [_cel_disjuncts(psi, nodes) for psi in children(phi)]

@@ -163,7 +163,9 @@ class FormulaShape(TreeShape[T]):
         return self.reload, ()
 
     def smaller(self, phi: T) -> Iterator[T]:
-        """Yield phi with a sub-formula, or its iteration, in place of one around it, or with a smaller filter."""
+        """Yield phi with a sub-formula replaced by a part of it or an iteration of a part, and phi with a smaller
+        filter.
+        """
         yield from self.parts_instead(phi, self.iteration)
         yield from self._with_conditions(phi, lambda c: fewer_atoms(c, self.conjunction))
 

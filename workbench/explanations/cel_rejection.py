@@ -595,7 +595,9 @@ class _Search:
         self.steps = self.steps // 2 + 1
 
     def smallest(self) -> tuple[tuple[Reason, ...], Derivation] | None:
-        """Return the reasons of the smallest relaxation found, and the derivation of C under it; None without one."""
+        """Return the reasons of the smallest relaxation found, and the derivation of C under it; None if no relaxation
+        is found.
+        """
         everything = list(points(self.phi))
         early = [point for point in everything if point.kind not in LATE]
         late = [[point for point in everything if point.kind == kind] for kind in LATE]

@@ -111,7 +111,9 @@ def _braces(positions: Sequence[int]) -> str:
 
 
 def follow(query: eql.EventSequence, S: Sequence[Event]) -> EventCounts:
-    """Return what became of each sequence of a rule over a log, by Elastic's semantics. Raises BudgetExceeded."""
+    """Return how far the sequences of a rule came on a log, and what stopped them, by Elastic's semantics. Raises
+    BudgetExceeded.
+    """
     return _Follower(query, S).run()
 
 

@@ -178,7 +178,7 @@ def restrictions(q: sase.SaseQuery) -> list[Restriction]:
 
 
 def without(q: sase.SaseQuery, left_out: tuple[Restriction, ...]) -> sase.SaseQuery:
-    """Return the query without these restrictions. Instead of a removed strategy it has skip_till_any_match."""
+    """Return the query without these restrictions. A removed strategy becomes skip_till_any_match."""
     gone = {k.variable for k in left_out if isinstance(k, sase.Component)}
     dropped = {id(c) for c in left_out}
     pattern = tuple(k for k in q.pattern if k.variable not in gone)

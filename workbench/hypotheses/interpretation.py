@@ -799,7 +799,7 @@ def _stream_of_question(text: str) -> Stream:
 
 
 def types(text: str) -> tuple[Json, ...]:
-    """Return events of these types without attributes, given as "A B"."""
+    """Return an event without attributes for each type in a text such as "A B"."""
     return tuple({"type": name} for name in text.split())
 
 

@@ -322,8 +322,8 @@ def check_rule(query: eql.EqlQuery, schema: Schema | None = None, arrays: bool =
 
 
 def _never_passed(query: eql.EqlQuery, arrays: bool) -> tuple[str, Span | None]:
-    """Return a text that names the first step that no event can pass and contradictory conditions of it, and their
-    place.
+    """Return a text about the first step that no event can pass, with its contradictory conditions; and the place of
+    these.
     """
     body = query.body
     parts = [body] if isinstance(body, eql.EventFilter) else [step.filter for step in body.steps if not step.missing]

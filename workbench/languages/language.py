@@ -698,7 +698,9 @@ class Deciders(LanguagePart[F]):
     def difference(
         self, left: F, right: F, schema: Schema, budget: Budget = Budget()
     ) -> Different | Bounded | Undecided | None:
-        """Return a difference of two queries on a stream of the schema, or why it is undecided; None without one."""
+        """Return a difference of two queries on a stream of the schema, or why it is undecided; None if they are the
+        same.
+        """
         from cerify.equivalence.verdict import Bounded, Different, Undecided
 
         verdict = self.compare(left, right, DecisionQuestion(schema=schema, budget=budget))

@@ -248,7 +248,7 @@ class SigmaDeciders(Deciders[sigma.SigmaQuery]):
         return True
 
     def unproved(self, certificate: Certificate, budget: Budget, /) -> str | None:
-        """Return the error in a certificate, found by a new comparison, because it has no proof to check."""
+        """Return the error in a certificate. The rules are compared again, as it has no proof to check."""
         from cerify.equivalence.sigma import SameRules, compare_sigma
 
         left, right = parse(certificate.left), parse(certificate.right)

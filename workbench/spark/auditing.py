@@ -149,7 +149,7 @@ def _divergence(
 
 
 def _select_events(named: Sequence[bool]) -> list[int]:
-    """Return the indices of the events of a piece: all named events, and the last ones of the others."""
+    """Return the indices of the events of a piece: all named events, and the last of the other events."""
     others = [i for i, is_named in enumerate(named) if not is_named]
     room = max(0, LONGEST - sum(named))
     return sorted(

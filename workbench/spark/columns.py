@@ -308,7 +308,9 @@ def with_fields(df: DataFrame, query: SparkQuery) -> DataFrame:
 
 
 def map_in_arrow(df: DataFrame, task: Task, answer: T.StructType | str) -> DataFrame:
-    """Return DataFrame.mapInArrow(task), also if names have dots, which it reads as fields of structs (PySpark 4.3)."""
+    """Return DataFrame.mapInArrow(task), also for column names with dots, which mapInArrow reads as fields of structs
+    (PySpark 4.3).
+    """
     names = df.columns
     if not any("." in name for name in names):
         return df.mapInArrow(task, answer)
@@ -447,8 +449,8 @@ def _with_times(df: DataFrame, order: Sequence[str], unit: TimeUnit) -> DataFram
 
 
 def _time_of_fraction(name: str, per: int) -> Column:
-    """Return the timestamp of a float that counts 1/`per` seconds, with microseconds, as readers of files
-    compute it.
+    """Return a column of floats, in units of 1/`per` seconds, as timestamps with microseconds; files are read in the
+    same way.
     """
     number = column(name).cast("double")
     ticks = number * (10**6 / per) if per <= 10**6 else number / (per / 10**6)

@@ -535,7 +535,9 @@ class StreamPlan:
 
     @cached_property
     def idle_timeout(self) -> int | None:
-        """Return after how many microseconds without an event a key needs no state; None if it always needs one."""
+        """Return the number of microseconds without an event after which a key needs no state; None if it always needs
+        one.
+        """
         widths = self.compiled.widths
         if self.clock not in widths or not self.compiled.is_memoryless:
             return None

@@ -525,7 +525,9 @@ class ValidRows:
         return rows
 
     def _unfit(self, rows: pa.RecordBatch, first: int) -> Iterator[tuple[int, str]]:
-        """Yield the rows that `events_of` refuses, found by bisection, with its error messages."""
+        """Yield the index of each row that `events_of` refuses, with the error message. The rows are found by
+        bisection.
+        """
         if not rows.num_rows:
             return
         try:

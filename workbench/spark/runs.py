@@ -72,7 +72,7 @@ class SparkQuery:
         return Options(self.output, budget, self.predicates)
 
     def in_cel(self, budget: Budget) -> Formula | Unsupported:
-        """Return the query as a formula of CEL; or the reason why it has none, or too large a one."""
+        """Return the query as a formula of CEL; or the reason if there is no such formula, or it is too large."""
         try:
             return self.plugin.deciders.in_cel(self.parsed, budget)
         except BudgetExceeded as error:
@@ -216,7 +216,7 @@ class ConcatenatedCel(Concatenated):
 
     @property
     def ascending(self) -> Mapping[str, bool]:
-        """Return the attributes of windows on values."""
+        """Return the attributes of windows on values, each with False: an event may lack a value."""
         return dict.fromkeys((window.attribute for window in self._evaluator.range_windows), False)
 
 
@@ -326,7 +326,7 @@ class CelRun(SparkRun):
 
     @property
     def ascending(self) -> Mapping[str, bool]:
-        """Return the attributes of windows on values."""
+        """Return the attributes of windows on values, each with False: an event may lack a value."""
         return dict.fromkeys((window.attribute for window in self._evaluator.range_windows), False)
 
     def count(self, table: pa.Table, classes: Classes | None = None) -> int:

@@ -187,7 +187,7 @@ def _partition(columns: Sequence[str]) -> str:
 
 
 def _earliest(question: FunnelQuestion, dialect: Dialect) -> str:
-    """Return the earliest time at which a chain that ends in this row may have begun."""
+    """Return SQL for the earliest time at which a chain that ends in this row may have begun."""
     width, axis = _width(question)
     name = _quoted(axis, dialect)
     if axis != TIME or dialect == "sqlite":
