@@ -319,8 +319,8 @@ def campaign(
     A disagreement is shrunk until its cause is known, or EACH other disagreements have that cause. Shrinking first
     tries the shrunk form of the last disagreement about the same query. No case begins after the seconds are over. A
     KeyboardInterrupt ends the campaign with what was found until then. With several processes the evaluators must be
-    functions that another process can import. The cases and disagreements do not depend on their number, nor on what a
-    checkpoint has. Raises BrokenProcessPool if one dies.
+    functions that another process can import. The cases and disagreements do not depend on the number of processes, nor
+    on what a checkpoint has. Raises BrokenProcessPool if a process dies.
     """
     begun = time.monotonic()
     summary = Summary(plan.cases)

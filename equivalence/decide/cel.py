@@ -149,8 +149,8 @@ def separate(
 ) -> Separation | Relation:
     """Return a shortest word that separates the two, or pairs that prove that there is none.
 
-    contained: only words that the left accepts and the right does not. known_events: only words whose types have a
-    known event. Raises BudgetExceeded after more than `limit` pairs.
+    contained: whether to search only words that the left accepts and the right does not. known_events: whether to
+    search only words whose types have a known event. Raises BudgetExceeded after more than `limit` pairs.
     """
     relation: Relation = []
     parents: dict[Pair, tuple[Pair | None, Letter]] = {}
@@ -316,7 +316,8 @@ def difference(
 ) -> Stream | None:
     """Return a shortest stream at whose last position the two differ; None if there is none.
 
-    one_way: only matches of A that B lacks count. Raises Unsupported if the solver cannot decide, BudgetExceeded.
+    one_way: whether only matches of A that B lacks count. Raises Unsupported if the solver cannot decide,
+    BudgetExceeded.
     """
     A, B = seen_at(A, level), seen_at(B, level)
     for solver in (False, True):

@@ -449,10 +449,10 @@ class ClockedStep:
 class ClockedComparison:
     """A search for a stream on which two automata differ.
 
-    both: the two automata side by side. letters: of all types of events. known: the step of the automaton of real
-    streams; None if no real stream has this letter. may_end: whether a stream may end in its state. widths: the window
-    of each part in ticks. gap: the least number of ticks between two events. visible: maps marks to the compared ones.
-    registers: the registers of the parts.
+    both: the two automata side by side. letters: the letters of all types of events. known: the step of the automaton
+    of real streams; None if no real stream has this letter. may_end: whether a stream may end in a state of that
+    automaton. widths: the window of each part in ticks. gap: the least number of ticks between two events. visible:
+    maps marks to the compared ones. registers: the registers of the parts.
     """
 
     both: EitherClocked
@@ -543,7 +543,7 @@ class ClockedComparison:
     ) -> Iterator[tuple[Zone, dict[int, Bound], tuple[Constraint, ...]]]:
         """Yield ranges of times for the event, cut where a clock passes the width of a window.
 
-        Each range comes with the windows that each clock has passed, and with bounds on times that state this.
+        Each range comes with the windows that each clock has passed, and with the bounds on times that express this.
         """
         if not letter.timed:
             yield pair.zone, {}, ()

@@ -296,7 +296,7 @@ def with_event(times: Times, event: KnownEvent, gap: int) -> Times | None:
 def by_ages(times: Times, uses: Mapping[int, Iterable[int | float]]) -> Iterator[tuple[Times, dict[int, int | float]]]:
     """Yield the matrix cut where clocks pass widths of windows, each piece with the widths passed there.
 
-    The last row is the event's.
+    The last row of the matrix is the event's.
     """
     choices: list[tuple[Times, dict[int, int | float]]] = [(times, {})]
     now = len(times) - 1

@@ -208,9 +208,9 @@ def whole_microseconds(width: Width) -> Fraction:
 class Measures:
     """The attributes by which two formulas compare events: keys with their tests, others with the widths of windows.
 
-    entangled: an attribute is used in more than one way, or in a test beside others, so that the search may also
-    consider streams that do not exist. Proofs remain valid; a difference must be replayed. held: the attributes whose
-    values registers hold, with their tests. groups: the sets of these that are compared with each other.
+    entangled: whether an attribute is used in more than one way, or in a test beside others, so that the search may
+    also consider streams that do not exist. Proofs remain valid; a difference must be replayed. held: the attributes
+    whose values registers hold, with their tests. groups: the sets of these that are compared with each other.
     """
 
     keys: Mapping[str, tuple[Predicate, ...]]
@@ -604,8 +604,8 @@ class Reduction:
     def reduced(self, phi: Formula, ends: bool = True, flat: bool = True) -> Formula:
         """Return the unary formula for an expanded one.
 
-        ends: the interval of phi ends at the event where a match is reported. flat: the operators around phi judge each
-        match on its own. Raises Unsupported for a window or partition elsewhere.
+        ends: whether the interval of phi ends at the event where a match is reported. flat: whether the operators
+        around phi judge each match on its own. Raises Unsupported for a window or partition elsewhere.
         """
         match phi:
             case cel.EventAtom():
@@ -831,8 +831,8 @@ def separate_real(
 ) -> Word | list[Node]:
     """Return a shortest word that separates the two, or pairs that prove that there is none. Raises BudgetExceeded.
 
-    Like `cel.separate`, with the automaton of real streams beside it: a pair follows only from pairs with the same
-    state of that automaton.
+    Same as `cel.separate`, but with the automaton of real streams beside both: a pair follows only from pairs with the
+    same state of that automaton.
     """
     relation: dict[Real, list[tuple[Subset, Subset]]] = {}
     parents: dict[Node, tuple[Node | None, Letter]] = {}
@@ -1207,8 +1207,8 @@ def stream_of_word(
 ) -> Stream | None:
     """Return a stream of events with these hidden attributes; None if none is found.
 
-    at_edges: each event is as far from the last one as its zone allows. times: the times of the events in seconds, if
-    known. held: for each event what was assumed about its values in registers.
+    at_edges: whether each event is as far from the last one as its zone allows. times: the times of the events in
+    seconds, if known. held: for each event what was assumed about its values in registers.
     """
     measures = reduction.measures
     rows: list[dict[str, Value | None]] = [dict(event.attributes) for event in events]

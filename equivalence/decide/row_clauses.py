@@ -239,7 +239,7 @@ def compare(
 def shortest_match(q: MatchRecognize, schema: Schema | None, budget: Budget) -> Stream | None:
     """Return a shortest table in which a clause has a match; None if no table has one.
 
-    Raises Unsupported where it is not decided, BudgetExceeded.
+    Raises Unsupported if that is not decided, BudgetExceeded.
     """
     anywhere = replace(q, skip=RowSkip("next row"))
     nowhere = replace(anywhere, pattern=rows.RowConcatenation(q.pattern, _NEVER))
@@ -314,7 +314,7 @@ OTHER = "'"
 def parts_without_rows(q: MatchRecognize, schema: Schema | None = None) -> list[rows.Pattern]:
     """Return the alternatives and optional parts of a clause that never have a row in a match.
 
-    None are found where conditions look at more than columns. Raises BudgetExceeded.
+    The list is empty if conditions look at more than columns. Raises BudgetExceeded.
     """
 
     def walk(p: Any, alternative: bool) -> Iterator[rows.Pattern]:
@@ -333,7 +333,7 @@ def parts_without_rows(q: MatchRecognize, schema: Schema | None = None) -> list[
 def idle_quantifiers(q: MatchRecognize, schema: Schema | None = None) -> list[rows.Quantified]:
     """Return the reluctant quantifiers of a clause that could be greedy without changing any match.
 
-    None are found where conditions look at more than columns. Raises BudgetExceeded.
+    The list is empty if conditions look at more than columns. Raises BudgetExceeded.
     """
     reluctant = [p for p in subtrees(q.pattern) if isinstance(p, rows.Quantified) and not p.greedy]
     return [p for p in reluctant if _same(q, _apart(q.pattern), _apart(made_greedy(q.pattern, p)), schema)]

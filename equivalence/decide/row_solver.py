@@ -134,7 +134,7 @@ def _table_order(q: MatchRecognize) -> tuple[frozenset[str], list[tuple[str, boo
 
 
 def nulls_of(one: Order) -> str:
-    """Return the place of NULL in an order, FIRST or LAST. If the text does not say, NULL counts as the greatest value."""
+    """Return the place of NULL in an order, FIRST or LAST. If the text does not say, NULL is the greatest value."""
     return one.nulls or ("FIRST" if one.descending else "LAST")
 
 

@@ -103,7 +103,7 @@ def compare_rules(
 def find_counterexample(left: eql.EqlQuery, right: eql.EqlQuery, asked: Asked = Asked()) -> Stream | None:
     """Return a log that refutes the claim by the definition; the logs tried follow the steps, or are random.
 
-    It takes only the events of the logs from the decision. Raises BudgetExceeded.
+    Only the events in these logs come from the decision. Raises BudgetExceeded.
     """
     comparison = _Comparison(left, right, asked, Budget())
     for arrays in (False, True) if asked.arrays else (False,):

@@ -206,8 +206,9 @@ Path: TypeAlias = tuple[int, ...]
 def lp_normal(phi: core.Formula, nodes: int = NODES) -> core.Formula:
     """Return a formula in LP-normal form with the complex events of phi.
 
-    No iteration between a filter and the definition of its variable may choose the variable anew. That is a little more
-    than well-formed by the letter (docs/decisions/core-cel.md). Raises IllFormed, Unsupported, BudgetExceeded.
+    No iteration between a filter and the definition of its variable may choose the variable anew. This requires
+    slightly more than well-formedness as printed (docs/decisions/core-cel.md). Raises IllFormed, Unsupported,
+    BudgetExceeded.
     """
     with depth_limited(phi.span):
         for problem in problems(phi):
