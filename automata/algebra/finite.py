@@ -232,7 +232,8 @@ TYPES = 4096  # that is twelve tests that have nothing to do with each other; ea
 
 
 def types(predicates: Sequence[Predicate], budget: Budget = Budget()) -> list[tuple[frozenset[int], Predicate]]:
-    """Compute types(P) of Definition 5.6: each satisfiable choice of the predicates, by index, with its predicate.
+    """Compute types(P) of tods21, Definition 5.6: each satisfiable choice of the predicates, by index, with its
+    predicate.
 
     The predicates returned exclude each other, and every event is in one of them. Raises BudgetExceeded.
     """
@@ -309,7 +310,7 @@ class Algebra:
         return predicate
 
     def types(self, predicates: Sequence[Predicate]) -> list[tuple[frozenset[int], Predicate]]:
-        """Compute types(P) of Definition 5.6 for predicates that are combinations of the generators. Raises
+        """Compute types(P) of tods21, Definition 5.6, for predicates that are combinations of the generators. Raises
         BudgetExceeded.
         """
         split: list[tuple[frozenset[int], Mask]] = [(frozenset(), self.everything)]

@@ -364,7 +364,7 @@ def _case(phi: cel.Formula, operands: list[CEA], algebra: Algebra) -> CEA:
 
 
 def _event(R: str) -> CEA:
-    """Build Figure 5: skip anything, then mark one event of type R."""
+    """Build the automaton of tods21, Figure 5: skip anything, then mark one event of type R."""
     skip, take = Transition(0, Anything(), UNMARKED, 0), Transition(0, OfType(R), frozenset({R}), 1)
     return CEA(2, (skip, take), frozenset({0}), frozenset({1}))
 

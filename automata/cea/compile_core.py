@@ -68,7 +68,7 @@ def mentioned(condition: core.Condition) -> Variables:
 
 
 def defined_outside_iteration(phi: core.Formula) -> Variables:
-    """Return vdef+(phi): the variables that phi defines outside of any + (section 3)."""
+    """Return vdef+(phi): the variables that phi defines outside of any + (cep17, section 3)."""
     match phi:
         case core.CoreEventAtom(_, x):
             return frozenset({x})
@@ -104,7 +104,7 @@ def free(phi: core.Formula) -> Variables:
 
 
 def bound(phi: core.Formula) -> Variables:
-    """Return bound(phi): the variables that hold an event in every complex event of phi (section 5.1)."""
+    """Return bound(phi): the variables that hold an event in every complex event of phi (cep17, section 5.1)."""
     match phi:
         case core.CoreEventAtom(_, x):
             return frozenset({x})

@@ -240,7 +240,9 @@ Steps = tuple[tuple[Marks, int], ...]
 
 
 def single_variable(A: CEA) -> CEA:
-    """Return a CEA with the same complex events in which transitions mark with a single variable (Proposition 9.2)."""
+    """Return a CEA with the same complex events in which transitions mark with a single variable (tods21, Proposition
+    9.2).
+    """
     return A.remarked({L: MARKED if L else UNMARKED for L in A.marks})
 
 
@@ -255,7 +257,7 @@ def seen_at(A: CEA, level: Literal["events", "valuations", "positions"]) -> CEA:
 
 
 def io_determinize(A: CEA, budget: Budget = Budget(), algebra: Algebra | None = None) -> CEA:
-    """Return an I/O-deterministic CEA with the same valuations (Proposition 5.5). Raises BudgetExceeded.
+    """Return an I/O-deterministic CEA with the same valuations (tods21, Proposition 5.5). Raises BudgetExceeded.
 
     Its states are the reachable subsets, numbered in breadth-first order from the initial state 0. The predicates are
     written in `algebra`, or in the algebra that they generate.

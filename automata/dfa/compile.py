@@ -31,8 +31,8 @@ Pair: TypeAlias = tuple[int, int]
 
 
 def prior(A: DFA, B: DFA, budget: Budget) -> DFA:
-    """Build (c): an event of B some time after one of A; both read the whole history. A flag records whether A
-    occurred.
+    """Build prior(A, B), item (c) of section 2.3: an event of B after one of A; both read the whole history. A flag
+    records whether A occurred.
     """
 
     def step(q: tuple[int, int, bool], a: int, here: Names) -> tuple[int, int, bool]:
@@ -45,7 +45,9 @@ def prior(A: DFA, B: DFA, budget: Budget) -> DFA:
 
 
 def sequence(A: DFA, B: DFA, budget: Budget) -> DFA:
-    """Build (e): an event of B directly after one of A. A flag records whether the event before was one of A."""
+    """Build sequence(A, B), item (e): an event of B directly after one of A. A flag records whether the event before
+    was one of A.
+    """
 
     def step(q: tuple[int, int, bool], a: int, here: Names) -> tuple[int, int, bool]:
         return A.step(q[0], a, here), B.step(q[1], a, here), q[0] in A.accepting
@@ -57,7 +59,7 @@ def sequence(A: DFA, B: DFA, budget: Budget) -> DFA:
 
 
 def after(A: DFA, B: DFA, budget: Budget) -> DFA:
-    """Build (j), A / B: B on the rest of the history after the first event of A. A state belongs to A or to B."""
+    """Build A / B, item (j): A on the rest of the history after the first event of B. A state belongs to A or to B."""
 
     def step(q: tuple[bool, int], a: int, here: Names) -> tuple[bool, int]:
         if q[0]:
@@ -71,7 +73,9 @@ def after(A: DFA, B: DFA, budget: Budget) -> DFA:
 
 
 def first_after(opening: DFA, event: DFA, closing: DFA, budget: Budget) -> DFA:
-    """Build (l): at each opening, event and closing begin anew. A flag records whether the closing has occurred."""
+    """Build firstAfter, item (l): at each opening, event and closing begin anew. A flag records whether the closing has
+    occurred.
+    """
 
     def step(q: tuple[int, Pair | None, bool], a: int, here: Names) -> tuple[int, Pair | None, bool]:
         p, running, closed = opening.step(q[0], a, here), q[1], q[2]
@@ -91,7 +95,7 @@ def first_after(opening: DFA, event: DFA, closing: DFA, budget: Budget) -> DFA:
 
 
 def before(A: DFA, budget: Budget) -> DFA:
-    """Build (m): every event after the first event of A, which ends the reading of A."""
+    """Build before(A), item (m): every event after the first event of A, which ends the reading of A."""
 
     def step(q: tuple[int, bool], a: int, here: Names) -> tuple[int, bool]:
         return (0, True) if q[1] or q[0] in A.accepting else (A.step(q[0], a, here), False)
@@ -100,7 +104,7 @@ def before(A: DFA, budget: Budget) -> DFA:
 
 
 def happened(A: DFA, budget: Budget) -> DFA:
-    """Build (n): the first event of A and every one after it."""
+    """Build happened(A), item (n): the first event of A and every event after it."""
 
     def step(q: int | None, a: int, here: Names) -> int | None:
         p = None if q is None else A.step(q, a, here)
@@ -111,7 +115,7 @@ def happened(A: DFA, budget: Budget) -> DFA:
 
 
 def series(A: DFA, B: DFA, budget: Budget) -> DFA:
-    """Build (p), A * B: an event of B preceded only by events of A. The state None means that another event came
+    """Build A * B, item (p): an event of B preceded only by events of A. The state None means that another event came
     before.
     """
 
@@ -288,7 +292,9 @@ class _Compiler:
         return built(self.alphabet, A.variables | B.variables, (0, 0), step, accepts, self.budget)
 
     def _relative(self, A: DFA, B: DFA) -> DFA:
-        """Build relative(A, B), construction 5: each accepting state of A also leads to the beginning of B."""
+        """Build relative(A, B), construction 5 of vldb92: each accepting state of A also leads to the beginning of
+        B.
+        """
 
         def step(q: tuple[int, frozenset[int]], a: int, here: Names) -> tuple[int, frozenset[int]]:
             p = A.step(q[0], a, here)
@@ -301,7 +307,7 @@ class _Compiler:
         return built(self.alphabet, A.variables | B.variables, (0, frozenset[int]()), step, accepts, self.budget)
 
     def _relative_plus(self, A: DFA) -> DFA:
-        """Build relative+(A), construction 6: each accepting state of A also leads to the beginning of A."""
+        """Build relative+(A), construction 6 of vldb92: each accepting state of A also leads to the beginning of A."""
 
         def step(q: frozenset[int], a: int, here: Names) -> frozenset[int]:
             running = frozenset(A.step(p, a, here) for p in q)

@@ -89,7 +89,7 @@ class DFA:
         return self.following[q][a, here & self.variables]
 
     def events(self, S: Stream) -> frozenset[int]:
-        """Return the positions of the events after which the automaton accepts (Corollary 1).
+        """Return the positions of the events after which the automaton accepts (vldb92, Corollary 1).
 
         Raises InputError for a start event that is not the first event.
         """
@@ -108,7 +108,7 @@ def digest(*parts: object) -> str:
 
 
 def require_first(event: Event, position: int) -> None:
-    """Raise InputError for a start event that is not the first event (section 2.1)."""
+    """Raise InputError for a start event that is not the first event (vldb92, section 2.1)."""
     if event.type == START and position > 0:
         raise late_start(position)
 

@@ -27,7 +27,7 @@ ArgumentPositions: TypeAlias = Mapping[str, frozenset[ArgumentPosition]]
 
 def unbound_variables(E: expr.Expression) -> tuple[str, ...]:
     """Return the correlation variables that occur in E outside an exists that binds them, sorted
-    (section 5, 1 to 7).
+    (vldb92, section 5, 1 to 7).
     """
     found: set[str] = set()
     pending: list[tuple[expr.Expression, frozenset[str]]] = [(E, frozenset())]
@@ -43,7 +43,7 @@ def unbound_variables(E: expr.Expression) -> tuple[str, ...]:
 
 
 def ranging_variables(body: expr.Expression, parameters: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the attribute variables of a scope that range over values, sorted (section 6.2).
+    """Return the attribute variables of a scope that range over values, sorted (vldb92, section 6.2).
 
     The caller of a definition chooses the values of its parameters. Another variable that has a single place in a
     single primitive event constrains nothing: "if the same variable appears in multiple places in an expression, it

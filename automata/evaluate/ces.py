@@ -46,7 +46,8 @@ class CompactComplexEventSet:
         self.next[end] = start
 
     def enumerate(self, nodes: NodeList) -> Iterator[list[int]]:
-        """Yield each complex event of the list once, as its nodes from the latest position to the first (Algorithm 1).
+        """Yield each complex event of the list once, as its nodes from the latest position to the first (tods21,
+        Algorithm 1).
 
         The yielded list is the algorithm's own and changes with the next step. The time between two outputs is linear
         in their lengths. The recursion of the algorithm is kept in `pending`: the rest of each list in progress, and

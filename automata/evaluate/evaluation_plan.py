@@ -506,7 +506,7 @@ class _Decorrelator:
 
 
 def _equal(a: str) -> Condition:
-    """Return the condition W.a = W.a, that all events of a variable have the same value (section 4)."""
+    """Return the condition W.a = W.a, that all events of a variable have the same value (tods21, section 4)."""
     return cel.Correlated(Comparison("=", Attribute(a, ""), Attribute(a, "")))
 
 

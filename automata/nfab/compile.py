@@ -171,7 +171,7 @@ PLACES: Mapping[str, sase.Index] = {"single": "only", "first": "first", "more": 
 
 
 def compile_query(q: sase.SaseQuery, reading: Reading = DECIDED) -> nfab.NFAb:
-    """Return the automaton of the positive components of a query (section 3.2)."""
+    """Return the automaton of the positive components of a query (sase07, section 3.2)."""
     return _Rules(q, match_layout(q), reading).automaton()
 
 
@@ -183,7 +183,7 @@ def compile_absence(q: sase.SaseQuery, k: sase.Component, reading: Reading = DEC
 
 
 class _Rules:
-    """The three steps of section 3.2 over the components of a layout."""
+    """The three steps of sase07, section 3.2, over the components of a layout."""
 
     def __init__(self, q: sase.SaseQuery, layout: EdgeLayout, reading: Reading) -> None:
         self.q, self.layout, self.reading = q, layout, reading
@@ -256,7 +256,7 @@ class _Rules:
     # --- event selection strategy ---
 
     def skip(self, state: nfab.NfabState, k: sase.Component) -> nfab.Formula:
-        """Return θ_skip of Table 1."""
+        """Return θ_skip of sase07, Table 1."""
         match self.layout.strategies[k.variable]:
             case "strict_contiguity":
                 return nfab.FALSE
@@ -342,7 +342,7 @@ class _Absence(_Rules):
 
 
 def states_of(k: sase.Component) -> tuple[nfab.NfabState, ...]:
-    """Return a singleton state, or the pair of a Kleene plus (section 3.1)."""
+    """Return a singleton state, or the pair of a Kleene plus (sase07, section 3.1)."""
     if k.kleene:
         return nfab.NfabState("first", k.variable), nfab.NfabState("more", k.variable)
     return (nfab.NfabState("single", k.variable),)

@@ -173,7 +173,7 @@ class NfabSelection:
     def skips(
         self, state: StatePlan, values: RegisterValues, at: EventContext, selected: RegisterValues | None
     ) -> bool:
-        """Return whether the run may skip the event (θ_skip: Table 1)."""
+        """Return whether the run may skip the event (θ_skip: sase07, Table 1)."""
         match state.strategy:
             case "strict_contiguity":
                 return False

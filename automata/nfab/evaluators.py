@@ -121,7 +121,7 @@ def attributes_of(
 
 
 def _value(output: sase.Output, M: Bindings, S: Sequence[Event], operations: Operations) -> object:
-    """Return a value of one of the four types of section 2.1: atomic or a sequence, simple or composite."""
+    """Return a value of one of the four types of sase07, section 2.1: atomic or a sequence, simple or composite."""
     events = dict(M)
     match output:
         case sase.Simple(term):

@@ -219,7 +219,7 @@ def selects(bit, s, run, plan, work, data, e, registers, numbers):  # type: igno
 
 @inlined
 def skips(s, selected, run, plan, work, data, e, registers, numbers):  # type: ignore[no-untyped-def]
-    """Return whether the run may skip the event (Table 1)."""
+    """Return whether the run may skip the event (sase07, Table 1)."""
     place = s * op.WIDTH
     strategy = plan[place + op.STRATEGY]
     if strategy == op.NEXT:

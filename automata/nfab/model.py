@@ -31,7 +31,7 @@ class NfabState:
 
     @property
     def name(self) -> str:
-        """Return the name of the state in the notation of Figure 2: b, a[1], a[i], F."""
+        """Return the name of the state in the notation of sase07, Figure 2: b, a[1], a[i], F."""
         match self.kind:
             case "single":
                 return self.variable
@@ -52,7 +52,7 @@ class NfabLabel:
 
     @property
     def name(self) -> str:
-        """Return the name of the label in the notation of Figure 2."""
+        """Return the name of the label in the notation of sase07, Figure 2."""
         return f"θ_{self.state.name}_{self.part}"
 
 
@@ -165,7 +165,9 @@ class NFAb:
 
 
 def line(states: tuple[NfabState, ...]) -> tuple[NfabEdge, ...]:
-    """Return the edges of a line of states (A.2): loops to ignore, except on q1 and F, begin, take and proceed."""
+    """Return the edges of a line of states (sase07, A.2): loops to ignore, except on q1 and F, begin, take and
+    proceed.
+    """
     edges: list[NfabEdge] = []
     for q, following in pairwise(states):
         if q.kind == "more":
@@ -187,7 +189,7 @@ PARTS: tuple[tuple[str, tuple[Part, ...]], ...] = (
 
 
 def show(A: NFAb) -> str:
-    """Return the structure of the automaton and the conditions on its edges, in the form of Figure 2."""
+    """Return the structure of the automaton and the conditions on its edges, in the form of sase07, Figure 2."""
     lines = [show_states(A)]
     for title, parts in PARTS:
         labels = [label for part in parts for label in A.theta if label.part == part]

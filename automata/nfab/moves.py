@@ -267,7 +267,8 @@ class NfabRun:
 
     @property
     def pairs(self) -> tuple[tuple[int, str], ...]:
-        """Return the run in the notation of A.2, with positions from 0: each identifier with the event bound to it.
+        """Return the run in the notation of sase07, A.2, with positions from 0: each identifier with the event bound to
+        it.
 
         The last pair is the state reached and the position looked at.
         """

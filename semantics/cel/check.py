@@ -39,8 +39,9 @@ Types: TypeAlias = Mapping[str, frozenset[str]]
 def is_unary(phi: cel.Formula) -> bool:
     """Return whether every filter tests each event on its own (extends a tuple predicate: tods21, Definition 4.1).
 
-    A window and a partition are filters that compare events (section 4), so a formula with one is not unary. That
-    includes windows that count events, although an automaton can evaluate these (automata/cea/compile.py, compilable).
+    A window and a partition are filters that compare events (tods21, section 4), so a formula with one is not unary.
+    That includes windows that count events, although an automaton can evaluate these (automata/cea/compile.py,
+    compilable).
     """
     return not any(
         isinstance(node, cel.Within | cel.PartitionBy | cel.PerKey)
@@ -94,7 +95,8 @@ def types_held(phi: cel.Formula) -> Types:
 
 
 def _types(phi: cel.Formula, schema: Schema | None, found: list[Problem]) -> Types:
-    """Return the event types that each variable can hold in a valuation of phi, clause by clause as in Figure 3.
+    """Return the event types that each variable can hold in a valuation of phi, clause by clause as in tods21, Figure
+    3.
 
     Problems of phi are added to `found`; type errors only if there is a schema.
     """

@@ -332,7 +332,7 @@ def interleavings(i: int, j: int) -> Iterator[tuple[int, int, int, int]]:
 
 
 def satisfies(mu: Valuation, condition: cel.Condition, S: Stream, facts: Facts | None = None) -> bool:
-    """Return whether the events that mu binds satisfy the condition (section 4, with its sugar)."""
+    """Return whether the events that mu binds satisfy the condition (tods21, section 4, with its sugar)."""
     facts = facts or Facts(S)
     match condition:
         case cel.Every(A, predicate):
@@ -355,7 +355,7 @@ def satisfies(mu: Valuation, condition: cel.Condition, S: Stream, facts: Facts |
 
 
 def spans_at_most(window: cel.Window, C: ComplexEvent, S: Stream) -> bool:
-    """Return whether C fits into the window: the predicate Q of section 4.
+    """Return whether C fits into the window: the predicate Q of tods21, section 4.
 
     The difference in Q is read as last - first (docs/decisions/windows.md).
     """
@@ -433,12 +433,16 @@ def last(mu: Valuation) -> int:
 
 
 def next_at_most(C1: ComplexEvent, C2: ComplexEvent) -> bool:
-    """Return whether C1 <=next C2: they are equal, or the first position in only one of them is in C2 (section 7.1)."""
+    """Return whether C1 <=next C2: they are equal, or the first position in only one of them is in C2 (tods21, section
+    7.1).
+    """
     return C1 == C2 or min(C1 ^ C2) in C2
 
 
 def last_at_most(C1: ComplexEvent, C2: ComplexEvent) -> bool:
-    """Return whether C1 <=last C2: they are equal, or the last position in only one of them is in C2 (section 7.1)."""
+    """Return whether C1 <=last C2: they are equal, or the last position in only one of them is in C2 (tods21, section
+    7.1).
+    """
     return C1 == C2 or max(C1 ^ C2) in C2
 
 

@@ -113,12 +113,14 @@ FOLLOWED_TOGETHER = 32  # clauses followed between two looks at the clock
 
 
 def valuations(phi: cel.Formula, S: Stream, n: int, budget: Budget = Budget()) -> Valuations:
-    """Return the valuations of phi at position n: those over S from 0 to n (section 4). Raises BudgetExceeded."""
+    """Return the valuations of phi at position n: those over S from 0 to n (tods21, section 4). Raises
+    BudgetExceeded.
+    """
     return Interpreter(S, budget).meaning(phi, 0, n)
 
 
 def complex_events(phi: cel.Formula, S: Stream, n: int, budget: Budget = Budget()) -> frozenset[ComplexEvent]:
-    """Return the complex events of phi at position n: the supports of its valuations (section 4). Raises
+    """Return the complex events of phi at position n: the supports of its valuations (tods21, section 4). Raises
     BudgetExceeded.
     """
     return frozenset(map(sup, valuations(phi, S, n, budget)))

@@ -65,7 +65,9 @@ class Restriction(OneOperand):
 
 
 class Preference(OneOperand):
-    """A selection strategy: it keeps the valuations of its operand that no other valuation beats (section 7.1)."""
+    """A selection strategy: it keeps the valuations of its operand that no other valuation beats (tods21, section
+    7.1).
+    """
 
 
 class Iteration(OneOperand):
@@ -80,14 +82,16 @@ class Sequencing(TwoOperands):
 
 
 class Every(_Node):
-    """A[p]: every event of A satisfies p, the second-order extension of a tuple predicate (Definition 4.1)."""
+    """A[p]: every event of A satisfies p, the second-order extension of a tuple predicate (tods21, Definition 4.1)."""
 
     variable: str
     predicate: Predicate
 
 
 class Correlated(_Node):
-    """A predicate across events: each mention A.x ranges over the events of A independently (section 4, sugar)."""
+    """A predicate across events: each mention A.x ranges over the events of A independently (tods21, section 4,
+    sugar).
+    """
 
     predicate: Predicate
 
@@ -186,19 +190,19 @@ class Unless(TwoOperands):
 
 
 class Strict(Restriction):
-    """STRICT(phi): only valuations whose support is an interval (section 7.1)."""
+    """STRICT(phi): only valuations whose support is an interval (tods21, section 7.1)."""
 
 
 class Next(Preference):
-    """NXT(phi): only valuations whose support is the greatest in the order next (section 7.1)."""
+    """NXT(phi): only valuations whose support is the greatest in the order next (tods21, section 7.1)."""
 
 
 class Last(Preference):
-    """LAST(phi): only valuations whose support is the greatest in the order last (section 7.1)."""
+    """LAST(phi): only valuations whose support is the greatest in the order last (tods21, section 7.1)."""
 
 
 class Max(Preference):
-    """MAX(phi): only valuations whose support is maximal under inclusion (section 7.1)."""
+    """MAX(phi): only valuations whose support is maximal under inclusion (tods21, section 7.1)."""
 
 
 @dataclass(frozen=True)
@@ -228,7 +232,7 @@ Window: TypeAlias = EventWindow | TimeWindow | AttributeWindow
 
 
 class Within(Restriction):
-    """phi WITHIN window: sugar for the filter Q of section 4."""
+    """phi WITHIN window: sugar for the filter Q of tods21, section 4."""
 
     window: Window
 

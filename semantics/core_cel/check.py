@@ -29,7 +29,7 @@ def mentioned(condition: core.Condition) -> Variables:
 
 
 def variables(phi: core.Formula) -> Variables:
-    """Return vars(phi): all variables that occur in phi, its filters included (section 3)."""
+    """Return vars(phi): all variables that occur in phi, its filters included (cep17, section 3)."""
     match phi:
         case core.CoreEventAtom(_, x):
             return frozenset({x})
@@ -50,12 +50,14 @@ def variables(phi: core.Formula) -> Variables:
 
 
 def defined(phi: core.Formula) -> Variables:
-    """Return vdef(phi): the variables x of the sub-formulas R AS x (section 3)."""
+    """Return vdef(phi): the variables x of the sub-formulas R AS x (cep17, section 3)."""
     return frozenset(node.variable for node in core.subformulas(phi) if isinstance(node, core.CoreEventAtom))
 
 
 def defined_outside_iteration(phi: core.Formula) -> Variables:
-    """Return vdef+(phi): the variables x of the sub-formulas R AS x that are not under an iteration (section 3)."""
+    """Return vdef+(phi): the variables x of the sub-formulas R AS x that are not under an iteration (cep17, section
+    3).
+    """
     match phi:
         case core.CoreEventAtom(_, x):
             return frozenset({x})
@@ -94,7 +96,7 @@ def free(phi: core.Formula) -> Variables:
 
 
 def bound(phi: core.Formula) -> Variables:
-    """Return bound(phi): the variables that hold an event in every complex event of phi (section 5.1)."""
+    """Return bound(phi): the variables that hold an event in every complex event of phi (cep17, section 5.1)."""
     match phi:
         case core.CoreEventAtom(_, x):
             return frozenset({x})
@@ -124,7 +126,7 @@ Types: TypeAlias = Mapping[str, frozenset[str]]
 
 
 def is_unary(phi: core.Formula) -> bool:
-    """Return whether every filter tests single events (section 6)."""
+    """Return whether every filter tests single events (cep17, section 6)."""
     return all(
         isinstance(atom, core.Unary)
         for node in core.subformulas(phi)
@@ -134,7 +136,8 @@ def is_unary(phi: core.Formula) -> bool:
 
 
 def is_well_formed(phi: core.Formula, around: Variables = frozenset()) -> bool:
-    """Return whether every variable of a filter is bound by a sub-formula around the filter (section 5.1, as printed).
+    """Return whether every variable of a filter is bound by a sub-formula around the filter (cep17, section 5.1, as
+    printed).
 
     `around` has the variables that are bound by the formulas around phi.
     """
@@ -145,12 +148,12 @@ def is_well_formed(phi: core.Formula, around: Variables = frozenset()) -> bool:
 
 
 def is_safe(phi: core.Formula) -> bool:
-    """Return whether no variable is defined, outside iterations, on both sides of a sequence (section 5.1)."""
+    """Return whether no variable is defined, outside iterations, on both sides of a sequence (cep17, section 5.1)."""
     return not any(_twice_defined(node) for node in core.subformulas(phi))
 
 
 def is_lp_normal(phi: core.Formula) -> bool:
-    """Return whether every unary filter is directly on the definition of its variable (section 5.2).
+    """Return whether every unary filter is directly on the definition of its variable (cep17, section 5.2).
 
     AND and OR count as expanded.
 

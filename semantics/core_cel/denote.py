@@ -103,12 +103,16 @@ def changed(nu: Valuation, U: Variables, S: Stream) -> Iterator[Valuation]:
 
 
 def next_at_most(C1: ComplexEvent, C2: ComplexEvent) -> bool:
-    """Return whether C1 <=next C2: they are equal, or the first position in only one of them is in C2 (section 4)."""
+    """Return whether C1 <=next C2: they are equal, or the first position in only one of them is in C2 (cep17, section
+    4).
+    """
     return C1 == C2 or min(C1 ^ C2) in C2
 
 
 def last_at_most(C1: ComplexEvent, C2: ComplexEvent) -> bool:
-    """Return whether C1 <=last C2: they are equal, or the last position in only one of them is in C2 (section 4)."""
+    """Return whether C1 <=last C2: they are equal, or the last position in only one of them is in C2 (cep17, section
+    4).
+    """
     return C1 == C2 or max(C1 ^ C2) in C2
 
 

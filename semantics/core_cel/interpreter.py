@@ -131,7 +131,7 @@ def selection(phi: Choice, S: Stream, interpreter: CoreInterpreter) -> Selection
 
 
 def greatest(Cs: set[ComplexEvent], at_most: Callable[[ComplexEvent, ComplexEvent], bool]) -> set[ComplexEvent]:
-    """Return the greatest complex event in the total order `at_most` (Lemma 1), as a set."""
+    """Return the greatest complex event in the total order `at_most` (cep17, Lemma 1), as a set."""
     return {reduce(lambda C1, C2: C2 if at_most(C1, C2) else C1, Cs)}
 
 

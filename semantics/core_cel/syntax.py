@@ -124,25 +124,31 @@ class CorePlus(_OneOperand):
 
 
 class CoreStrict(_OneOperand):
-    """STRICT(phi): only complex events that are intervals (section 4)."""
+    """STRICT(phi): only complex events that are intervals (cep17, section 4)."""
 
     WORD: ClassVar[str] = "Strict"
 
 
 class CoreNext(_OneOperand):
-    """NXT(phi): of the complex events with the same last position, the greatest in the order next (section 4)."""
+    """NXT(phi): of the complex events with the same last position, the greatest in the order next (cep17, section
+    4).
+    """
 
     WORD: ClassVar[str] = "Next"
 
 
 class CoreLast(_OneOperand):
-    """LAST(phi): of the complex events with the same last position, the greatest in the order last (section 4)."""
+    """LAST(phi): of the complex events with the same last position, the greatest in the order last (cep17, section
+    4).
+    """
 
     WORD: ClassVar[str] = "Last"
 
 
 class CoreMax(_OneOperand):
-    """MAX(phi): of the complex events with the same last position, the maximal ones under inclusion (section 4)."""
+    """MAX(phi): of the complex events with the same last position, the maximal ones under inclusion (cep17, section
+    4).
+    """
 
     WORD: ClassVar[str] = "Max"
 

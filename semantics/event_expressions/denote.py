@@ -49,7 +49,7 @@ def constrained(E: expr.Expression) -> Iterator[str]:
 
 
 def free_variables(E: expr.Expression) -> Names:
-    """Return the free correlation variables of an expression (section 5, items 1 to 7), without definitions."""
+    """Return the free correlation variables of an expression (vldb92, section 5, items 1 to 7), without definitions."""
     match E:
         case expr.ExpressionVariable(x):
             return frozenset({x})
@@ -184,7 +184,7 @@ ORDINARY_START = (
 
 
 def require_start_first(S: Stream) -> None:
-    """Raise InputError if a start event is anywhere but at the beginning (section 2.1)."""
+    """Raise InputError if a start event is anywhere but at the beginning (vldb92, section 2.1)."""
     for e, event in enumerate(S):
         if event.type == START and e > 0:
             raise InputError(
@@ -264,7 +264,9 @@ def clause(E: expr.Expression, h: History, b: Bindings, context: Context) -> Eve
 
 
 def derived_clause(E: expr.Derived, h: History, b: Bindings, context: Context) -> Events:
-    """Return E[h] for the operators of section 2.3, each by the text of its item there, not by the expansion."""
+    """Return E[h] for the operators of vldb92, section 2.3, each by the text of its item there, not by the
+    expansion.
+    """
 
     of = partial(context.meaning, h=h, b=b)
     match E:
@@ -348,7 +350,7 @@ def until(events: Events, last: Events) -> Events:
 
 
 def in_scope(body: expr.Expression, parameters: tuple[str, ...], h: History, b: Bindings, context: Context) -> Events:
-    """Return the events at which the body takes place for some values of its attribute variables (section 6.2).
+    """Return the events at which the body takes place for some values of its attribute variables (vldb92, section 6.2).
 
     At an event e, an attribute variable has a value of an event of h up to e. An unbound correlation variable stands
     for one of these events, as with exists.
@@ -468,7 +470,7 @@ def definition(E: expr.Expression, each: expr.Expression = EVERY_EVENT) -> expr.
 
 
 def first(each: expr.Expression) -> expr.Expression:
-    """Return !relative(any, any), the definition of `first` (section 2.3, item f)."""
+    """Return !relative(any, any), the definition of `first` (vldb92, section 2.3, item f)."""
     return expr.ExpressionNot(expr.Relative((each, each)))
 
 

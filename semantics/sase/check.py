@@ -333,7 +333,9 @@ def _strategies(q: sase.SaseQuery) -> Iterator[Problem]:
 
 
 def _conjunct(q: sase.SaseQuery, p: Predicate, underlined: bool, span: Span | None) -> Iterator[Problem]:
-    """Yield the problems of a formula: its identifiers must fit the pattern and its edge (sections A.1 and A.2)."""
+    """Yield the problems of a formula: its identifiers must fit the pattern and its edge (sase07, sections A.1 and
+    A.2).
+    """
     text = show_condition(p)
     mentioned = list(mentions(p))
     if not mentioned:
@@ -478,7 +480,7 @@ def _streams(q: sase.Tree) -> Iterator[Problem]:
 
 
 def _check_atomic_outputs(name: str, query: sase.SaseQuery | sase.SaseUnion) -> Iterator[Problem]:
-    """Yield a problem for each attribute of the result that is not an atomic value (section 2.2.4).
+    """Yield a problem for each attribute of the result that is not an atomic value (sase07, section 2.2.4).
 
     name: the stream of the results, which another query reads.
     """

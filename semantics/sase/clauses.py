@@ -36,7 +36,7 @@ def strategy_of(q: sase.SaseQuery, variable: str) -> sase.Strategy:
 
 
 def is_cut(q: sase.SaseQuery, variable: str) -> bool:
-    """Return whether `!` follows the variable in the declaration of its strategy (section 2.2.2)."""
+    """Return whether `!` follows the variable in the declaration of its strategy (sase07, section 2.2.2)."""
     return any(argument.cut for block in q.where for argument in block.arguments if argument.variable == variable)
 
 

@@ -296,7 +296,8 @@ class Placed:
 
 
 def placed(p: Predicate, pattern: Sequence[sase.Component]) -> Placed:
-    """Return the place of a conjunct by its last identifier (section A.1). Its variables are those of the pattern.
+    """Return the place of a conjunct by its last identifier (sase07, section A.1). Its variables are those of the
+    pattern.
 
     A conjunct that mentions a negated component belongs to that component, whatever else it mentions, because it says
     which events must be absent.

@@ -297,7 +297,9 @@ def _block(
     span: Span,
     pattern: tuple[sase.Component, ...],
 ) -> sase.Block:
-    """Return the block with its arguments checked against the pattern; all variables if it has no arguments (A.1)."""
+    """Return the block with its arguments checked against the pattern; all variables if it has no arguments (sase07,
+    A.1).
+    """
     arrays = {k.variable: k.kleene for k in pattern}
     for argument in arguments:
         a = argument.selected.variable

@@ -106,7 +106,7 @@ class Equivalence(SaseNode):
 
 
 class Conjunct(SaseNode):
-    """One predicate of WHERE; underlined, _( p )_, if it defines the partitions (section 2.2.1)."""
+    """One predicate of WHERE; underlined, _( p )_, if it defines the partitions (sase07, section 2.2.1)."""
 
     condition: Predicate | Equivalence
     underlined: bool = False
