@@ -48,9 +48,9 @@ MICROSECONDS, NANOSECONDS = 10**6, 10**9
 class StepCount:
     """The number of keys that reached a step.
 
-    rate: these keys as a share of those that reached the first step. of_previous: as a share of those that reached the
-    step before. median: the median time from the step before, in seconds (or in the unit of the window's attribute);
-    None for the first step, for a step that no key reached, and for events without times.
+    rate: these keys as a share of those that reached the first step. of_previous: these keys as a share of those that
+    reached the step before. median: the median time from the step before, in seconds (or in the unit of the window's
+    attribute); None for the first step, for a step that no key reached, and for events without times.
     """
 
     step: str

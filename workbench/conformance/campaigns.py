@@ -348,8 +348,8 @@ class Job:
     evaluators: the names of the built-in evaluators to compare with the definition, where a language has them. engine:
     the command that starts an engine under test, empty for none. together: how many cases in a row share their query.
     valuations: the budget of the definition. states, matches: the budget of the evaluators. seconds: the time of each
-    for a case. memory: MiB for an engine, or for the built-in evaluators of a worker. restarts: the restarts of an
-    engine that each worker may make.
+    evaluator for a case. memory: MiB for an engine, or for the built-in evaluators of a worker. restarts: the restarts
+    of an engine that each worker may make.
     """
 
     parts: tuple[PlanShare, ...]

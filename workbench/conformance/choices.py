@@ -50,9 +50,9 @@ class Choices:
     choice predicts them. silent: operators whose queries never get a match. banned: choices that were judged and
     rejected. watch: raises DiagnosisStopped once the time for the search is over. alike: for an accepted choice the
     choices that no question distinguishes from it. apart: a question that would distinguish it from the first of them.
-    replayed: the number of wrong answers without the choice, and with it. looked: by axis the answers to questions on
-    which all its values predict the same. nearly: the choices that the first search found; some of them are
-    contradicted.
+    replayed: the number of wrong answers without the choice, and with it. looked: for each axis, the answers to
+    questions on which all its values predict the same answer. nearly: the choices that the first search found; some of
+    them are contradicted.
     """
 
     language: str

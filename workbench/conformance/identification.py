@@ -288,8 +288,8 @@ class Identification:
     def request_answer(self, question: EngineQuestion) -> EngineAnswer | None:
         """Ask the engine a question and return its answer; None if the answer proves nothing.
 
-        A skip proves nothing. An error does only if a remaining hypothesis, or one that differs from it in one axis,
-        predicts it. After a skip, or after ERRORS such answers, the query is dropped.
+        A skip proves nothing. An error proves something only if a remaining hypothesis, or one that differs from it in
+        one axis, predicts it. After a skip, or after ERRORS such answers, the query is dropped.
         """
         answer = self.ask(question)
         said = not isinstance(answer, str) or (answer == "error" and self.may_be_error(question))
@@ -928,8 +928,8 @@ class Pool:
         """Choose at most `most` long questions of a template: those with the most matches, and perhaps one without a
         match.
 
-        Most matches occur where events of all steps are repeated. If an engine reports only a few of them, it shows
-        there which. If the matches of a template have one event, the stream of all letters suffices.
+        Most matches occur where events of all steps are repeated. If an engine reports only a few matches, it shows
+        there which ones. If the matches of a template have one event, the stream of all letters suffices.
         """
         if self.whole:
             return [question for question in self.whole if question.kind not in self.skipped]

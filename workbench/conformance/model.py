@@ -71,8 +71,8 @@ class Case:
 def of_output(found: Iterable[Match], language: str, output: str) -> list[Match]:
     """Sort the matches. In a language with results keep only the part that `output` names.
 
-    "matches" keeps the positions; "positions" where matches are reported, without events; "groups" the results, at
-    position 0.
+    "matches" keeps the positions of the events, "positions" only the places where matches are reported, and "groups"
+    only the results, at position 0.
     """
     if LANGUAGES[language].results:
         match output:
@@ -195,10 +195,10 @@ class Report:
     unasked: the number of cases in languages that the engine does not speak; they have no result. disputed: the cases,
     of the suite or found while shrinking, on which cerify contradicts itself. known: the ids of the failing cases that
     fail in the same way in a baseline. ended: why the run ended early, "" if it did not. held_to: the choices that the
-    engine is entitled to, as text; "" for the semantics as it is. command: what starts the engine; engine_options:
-    those of `cerify conform` that name it, if it was named. options: the options of `cerify conform` that select cases
-    and expectations. warnings: what is wrong in the claims. unjudged: the ids of failed cases that were not judged
-    again by the plain definition, because time ran out.
+    engine is entitled to, as text; "" for the semantics as it is. command: what starts the engine. engine_options: the
+    options of `cerify conform` that name the engine, if it was named. options: the options of `cerify conform` that
+    select cases and expectations. warnings: what is wrong in the claims. unjudged: the ids of failed cases that were
+    not judged again by the plain definition, because time ran out.
     """
 
     engine: str

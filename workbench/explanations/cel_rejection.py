@@ -238,7 +238,7 @@ class _Relaxing:
 def violation(point: RelaxationPoint, phi: cel.Formula, place: cel.Formula, node: Derivation, oracle: Asked) -> str:
     """Explain why phi lacks the node's valuation, where the node's formula is phi with the point relaxed.
 
-    place: the part of the query that phi comes from. The two differ if something below is relaxed too.
+    place: the part of the query that phi comes from. This part and phi differ if something below is relaxed too.
     """
     i, j, mu, S = node.i, node.j, node.valuation, oracle.S
     C = sup(mu)

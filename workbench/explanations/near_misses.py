@@ -61,7 +61,7 @@ class NearMiss:
 class NearMissReport:
     """The number of starts that took each step, and the near misses.
 
-    The deepest near misses come first; of equal depth, the least late first.
+    The deepest near misses come first; among those of equal depth, the least late ones.
 
     steps: the texts of the steps. reached: for each step, the number of starts that took it, from all starts to the
     complete ones. causes: for each step, the number of starts that stopped before it, by cause. nearest: for each step,

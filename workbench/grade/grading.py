@@ -74,8 +74,8 @@ class Exercise:
 
     answers: right answers, the model answer first; a file for students has none. wrong: wrong answers that are typical
     of beginners. about: "pattern" if the hint does not help with a mistake in the conditions, else "". values: the
-    values of each attribute when queries are tried on short streams. level: 1, 2 or 3, from easy to hard. session: that
-    of the course, 0 for none. where: the file and the line, for messages.
+    values of each attribute when queries are tried on short streams. level: 1, 2 or 3, from easy to hard. session: the
+    session of the course, 0 for none. where: the file and the line, for messages.
     """
 
     id: str

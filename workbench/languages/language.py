@@ -72,10 +72,9 @@ class Options:
     """The settings of an evaluation, besides the query and the stream. A language ignores settings of other languages.
 
     predicates: functions that a query of CEL may name. aggregates: functions that a query of SASE+ may name, besides
-    the aggregates of the language. reading: answers to what the papers of SASE+ leave open; row_reading: to what SQL
-    leaves open of MATCH_RECOGNIZE; eql_reading: to questions on which engines of EQL differ; sigma_reading: to what
-    Sigma leaves open of correlations. consumption: which events a match takes away from later matches. own: the options
-    of a plug-in language, by name.
+    the aggregates of the language. reading, row_reading, eql_reading, sigma_reading: answers to the questions that the
+    papers of SASE+, SQL's MATCH_RECOGNIZE, EQL and Sigma's correlations leave open. consumption: which events a match
+    takes away from later matches. own: the options of a plug-in language, by name.
 
     Raises IllFormed for a value that an option does not allow; options are checked nowhere else.
     """

@@ -227,7 +227,8 @@ def verdicts(due: DataFrame, reported: DataFrame, places: DataFrame, keys: Seque
 
     due, reported: the keys, `at` and `events` (ids of events). places: the keys, the `id` of each event, and its
     `place` in the order. In the result, `at` is the event where the match is due, null if it is not due; `reported_at`
-    where it was reported, null if it was not; `times` how often. Reports are compared as sets of events.
+    is the event where it was reported, null if it was not; `times` is how often it was reported. Reports are compared
+    as sets of events.
     """
     names = [*keys, "events"]
     broken = reduce(or_, (column(name).isNull() for name in [*names, "at"]))

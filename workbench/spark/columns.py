@@ -60,8 +60,8 @@ TIMED = cel.TimeWindow | sase.SaseWindow | sase.Program | eql.MaximalSpan
 class EventColumns(TypedDict, total=False):
     """Keyword arguments that name the columns of a data frame.
 
-    order_by: the columns that order the events, the first one first. partition_by: those of the key; each key is a
-    stream of its own. type_col: the type of an event, "type" by default.
+    order_by: the columns that order the events, the first one first. partition_by: the columns of the key; each key is
+    a stream of its own. type_col: the type of an event, "type" by default.
     """
 
     order_by: Required[str | Sequence[str]]
@@ -398,7 +398,7 @@ def with_named(df: DataFrame, names: Mapping[str, Any]) -> tuple[DataFrame, dict
     """Return the data frame with a column for each argument of ColumnNames, and the arguments for columns_of.
 
     A Column has the name that Spark gives it, see Column.alias, and takes the place of a column of this name. Raises
-    InputError as `resolved` does.
+    InputError in the same cases as `resolved`.
     """
 
     def name_of(one: Column) -> str:
@@ -508,7 +508,7 @@ def kept_columns(
 ) -> dict[str, ColumnName]:
     """Return id_col and the columns `keep` by the names of their values in the answer; empty without `keep`.
 
-    Raises InputError for a missing column, and for two of one name; IllFormed where the answer has no events.
+    Raises InputError for a missing column, and for two columns of the same name; IllFormed if the answer has no events.
     """
     asked = list_columns("keep", names.get("keep"))
     if not asked:

@@ -32,7 +32,7 @@ class Leaf:
     """A step that takes one event of a type. If `least` is set, it takes at least so many events, and at most `most`
     (None: no limit).
 
-    absent: it takes no event; no event between its neighbours may satisfy its conditions.
+    absent: whether the step takes no event; then no event between its neighbours may satisfy its conditions.
     """
 
     type: str
