@@ -66,7 +66,7 @@ PLOT_METADATA: Mapping[str, Callable[[str], dict[str, str | None]]] = {
 def random_formulas(sizes: Iterable[int], each: int, profile: str = "everything", events: int = 0) -> Generator:
     """Yield random formulas of CEL, `each` for each size in nodes, each with a random stream of `events` events.
 
-    profile: one of cerify.equivalence.generate.cel.PROFILES. Raises IllFormed for another one.
+    profile: one of cerify.equivalence.generate.cel.PROFILES. Raises IllFormed for another profile.
     """
     if profile not in generate.PROFILES:
         raise IllFormed(f"there is no profile {profile!r}; use one of {', '.join(generate.PROFILES)}")
@@ -114,7 +114,7 @@ def evaluation(evaluator: EvaluatorName | str) -> Measure:
 
     matches: their number. nodes and visited: nodes made and states visited (see Evaluator.counters). update: seconds
     per event to read the stream and count the matches, which are not built if the evaluator supports that. delay:
-    seconds per match to build the matches, which is the time that a run that builds them takes in addition.
+    seconds per match to build the matches, which is the additional time of a run that builds them.
     """
 
     def measure(case: ExperimentCase, budget: Budget) -> Row:

@@ -69,9 +69,9 @@ class SqlTree(Protocol):
 class Pasted:
     """A text that a user pasted: its MATCH_RECOGNIZE clause, the SELECT around it, and what they mean.
 
-    statement: the SELECT; None for a clause alone. clause: it says where NULL is sorted, as the dialect does where the
-    text does not say it. windows: the columns that are aggregates with OVER. lists: the lists or structures that the
-    text makes of measures.
+    statement: the SELECT; None for a clause alone. clause: the clause, with the place of NULL in its order; by default
+    the place that NULL has in the dialect. windows: the columns that are aggregates with OVER. lists: the lists or
+    structures that the text makes of measures.
     """
 
     text: str

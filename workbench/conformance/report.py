@@ -679,7 +679,7 @@ def _require(obj: Any, fields: Mapping[str, type | tuple[type, ...]], where: str
 def against(report: Report, baseline: Stored) -> Report:
     """Return the report with failing cases marked as known, if a baseline has the same outcome and answer for them.
 
-    A defect is new if it has other cases too. New defects come first, and the numbers follow this order.
+    A defect counts as new if it also has other cases. New defects come first, and the numbers follow this order.
     """
     known = set()
     for result in report.results:

@@ -42,8 +42,8 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 class RuleInquiry:
     """The search for the choices by which an engine answers one rule.
 
-    results: on the rule's test logs. asked: on further logs. alike: for each choice of the guess, the choices that no
-    known log distinguishes from it. stopped: why the search ended early, "" if it did not.
+    results: the results on the rule's test logs. asked: the results on further logs. alike: for each choice of the
+    guess, the choices that no known log distinguishes from it. stopped: why the search ended early, "" if it did not.
     """
 
     peeler: Peeler

@@ -319,7 +319,8 @@ class StreamSearch:
 
 
 def events_of(language: Language[Any], query: Any) -> list[Event]:
-    """Return the events for short streams: of each type of the query and one other type, with some attribute values.
+    """Return the events for short streams. They have the types of the query and one other type, with some attribute
+    values.
 
     The values are the query's own constants and their neighbours, as far as there is room.
     """

@@ -118,7 +118,7 @@ class DrawnStep:
     """The evaluator's state after an event. fired: the indices of the diagram's arrows that were followed.
 
     rows: the partial matches by state. live: the nodes that a state can still reach. more: whether there are matches
-    beyond those found. text: what happened, if more happened than that the event was read.
+    beyond those found. text: what happened, apart from the reading of the event.
     """
 
     position: int

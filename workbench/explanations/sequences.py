@@ -31,7 +31,7 @@ class StepOfSequence:
     """One step of a sequence, taken by one event.
 
     text: the part of the query that takes it. guards: conditions that no event may satisfy after the step before, up to
-    this one. next_to: whether the event must directly follow that of the step before. loops: whether the step may
+    this one. next_to: whether the event must directly follow the event of the step before. loops: whether the step may
     repeat.
     """
 

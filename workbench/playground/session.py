@@ -233,7 +233,7 @@ def answer(request: str) -> str:
     """Return the answer to a request; for an error, {"error": {"code", "message", "span", "text", "cell"}}.
 
     text: the query that the error is about. span: the place in it. cell: the place in the stream, as a position and an
-    attribute. They are null if they are not known.
+    attribute. Each of them is null if it is not known.
     """
     asked: Json = {}
     try:

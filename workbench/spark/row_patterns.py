@@ -59,9 +59,9 @@ PARTITION, PLACE = "cerify_partition", "\0cerify_place"  # the latter stands bes
 class RowQuery:
     """A clause as plain data for workers.
 
-    names: the columns of the data frame. columns: those of PARTITION BY and ORDER BY. read: the columns that conditions
-    and measures use. first, measures, others: the columns of the output in order. A measure has its type, and the
-    column from which it only chooses values, or None. longest: the greatest number of rows in a partition.
+    names: the columns of the data frame. columns: the columns of PARTITION BY and ORDER BY. read: the columns that
+    conditions and measures use. first, measures, others: the columns of the output in order. A measure has its type,
+    and the column from which it only chooses values, or None. longest: the greatest number of rows in a partition.
     """
 
     text: str
@@ -108,7 +108,7 @@ def with_places(q: MatchRecognize) -> MatchRecognize:
 def _split_chosen_column(e: syntax.Expression) -> tuple[syntax.Expression, str | None]:
     """Return an expression with the column PLACE instead of the column that it only chooses from, and that column.
 
-    Of any other expression, return the expression itself and None.
+    For any other expression, return the expression itself and None.
     """
     match e:
         case syntax.RowColumn():

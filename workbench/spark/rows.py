@@ -463,7 +463,7 @@ def _among(types: pa.Array | pa.ChunkedArray, names: list[str]) -> pa.Array | pa
 
 
 class ValidRows:
-    """Finds the rows of some batches that are events of streams; the others are set aside, to be taken.
+    """Finds the rows of some batches that are events of streams; the others are set aside until `take` is called.
 
     ascending: the attributes whose values must not decrease in a stream, each with whether every event must have one.
     The last row of a batch is kept for the next one, because it may tie with the row after it.

@@ -410,7 +410,8 @@ def _match_each_event(positions: pa.Array) -> pa.Table:
 
 
 class SaseRun(SparkRun):
-    """A run by an evaluator of SASE+, with the rows that matches may still contain: all since the oldest current run.
+    """A run by an evaluator of SASE+, with the rows that matches may still contain: all rows since the oldest current
+    run began.
 
     The stream is gathered if the evaluator cannot read the first rows.
     """

@@ -419,7 +419,7 @@ def supervised(start: Callable[[], StreamingQuery], *, attempts: int = 5, pause:
 class ProgressLines(StreamingQueryListener):
     """A listener that writes a line for each batch of the streams of match_stream, and one for a stream that fails.
 
-    write is called with the line, by default a logger's `info`; observe is that of match_stream. Add it by
+    write is called with the line, by default a logger's `info`; observe is the argument of match_stream. Add it by
     `spark.streams.addListener(ProgressLines())`.
     """
 

@@ -37,8 +37,8 @@ ROOM = 1 << 62
 def transfer(classes, begun, skip, begin, marks, finals, ended, idle, runs, after, totals):  # type: ignore[no-untyped-def]
     """Read events from index begun on; stop, and return the index, where a number might exceed int64.
 
-    skip, begin, marks, finals, ended: those of TransitionTables. idle: bool [classes], whether such an event has no
-    effect. runs, after: int64 [states, K], the number of runs in each state that result from one run in each of K
+    skip, begin, marks, finals, ended: the arrays of TransitionTables. idle: bool [classes], whether such an event has
+    no effect. runs, after: int64 [states, K], the number of runs in each state that result from one run in each of K
     states; after is scratch. totals: int64 [K], the matches that these have reported. Finished states are emptied.
     """
     states, starts = runs.shape
@@ -225,8 +225,8 @@ class CountTransfer(Transfer):
 def counter_of(query: SparkQuery, budget: Budget) -> CompiledCelEvaluator | None:
     """Return the evaluator of a formula without windows, with its automaton determinized for all classes of events.
 
-    So its states have the same numbers in every process. Return None if it has too many states, or if there is no such
-    evaluator.
+    The states therefore have the same numbers in every process. Return None if it has too many states, or if there is
+    no such evaluator.
     """
     phi = query.in_cel(budget)
     scope = phi if isinstance(phi, Unsupported) else batch_scope(phi)

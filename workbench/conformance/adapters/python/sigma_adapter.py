@@ -116,7 +116,7 @@ def failing(error: Exception) -> AdapterProblem:
 
 
 def on_sqlite(run: RunMessage) -> Iterable[Json]:
-    """Return where the query of the SQLite converter raises alerts: the last event of each window.
+    """Return the alerts that the SQLite converter's query raises, each at the last event of its window.
 
     Columns have types, as in Zircolite, the converter's target: `4625` and `'4625'` are equal only in a typed column.
     """
