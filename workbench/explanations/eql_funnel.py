@@ -172,7 +172,9 @@ class _Follower:
                 count.examples.append(position)
 
     def _move(self, i: int, position: int, K: Key) -> bool:
-        """Move the sequence of this key that waits for step i on to that step; return whether one waited."""
+        """Move the sequence of this key that waits for step i to step i, or begin one at step 0; return False if none
+        waits.
+        """
         places = self.places.get(K) or [()] * len(self.steps)
         if i > 0 and not places[i - 1]:
             return False
