@@ -52,9 +52,12 @@ def unsupported_rules(query: SigmaQuery) -> Unsupported | None:
     for rule in query.rules:
         if isinstance(rule, SigmaCorrelation):
             if rule.kind not in COUNTS:
-                return Unsupported(f"counting in one pass is for {' and '.join(COUNTS)}, not for {rule.kind}")
+                return Unsupported(f"counting in one pass supports only {' and '.join(COUNTS)}, not {rule.kind}")
             if any(isinstance(part, SigmaCorrelation) for part in rule.rules):
-                return Unsupported("counting in one pass is for rules about one event, not for correlations of others")
+                return Unsupported(
+                    "counting in one pass supports only correlations of rules about one event, not of other "
+                    "correlations"
+                )
     return None
 
 

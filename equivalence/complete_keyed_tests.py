@@ -68,7 +68,7 @@ class KeyedTest:
             if word and self.is_real(word):
                 found.add(word)
             if len(found) > budget.matches:
-                raise BudgetExceeded(f"more than {budget.matches} streams; take fewer states")
+                raise BudgetExceeded(f"the test needs more than {budget.matches} streams; take fewer states")
         return sorted(found, key=lambda word: (len(word), word))
 
     def _middles(self, longest: int, budget: Budget) -> Iterator[Types]:

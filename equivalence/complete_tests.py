@@ -153,7 +153,7 @@ def vectors(automaton: MarkedDFA, states: int | None = None, budget: Budget = Bu
             for end in {unmarked(word) for word in automaton.characterizing}:
                 found.add((*begin, *middle, *end))
                 if len(found) > budget.matches:
-                    raise BudgetExceeded(f"more than {budget.matches} streams; take fewer states")
+                    raise BudgetExceeded(f"the test needs more than {budget.matches} streams; take fewer states")
     beginnings = {word[:length] for word in found for length in range(len(word))}
     return sorted(found - beginnings, key=lambda word: (len(word), word))
 

@@ -175,7 +175,7 @@ def check_time() -> None:
     until, seconds = _LIMIT.get()
     if time.monotonic() > until:
         more = "allow more: Budget(seconds=...), or --time-limit"
-        raise BudgetExceeded(f"it takes more than {seconds:g} seconds; simplify it, or {more}")
+        raise BudgetExceeded(f"the call takes more than {seconds:g} seconds; simplify the query, or {more}")
 
 
 def timed_items(items: Iterable[T], together: int = CHECKED_TOGETHER) -> Iterator[T]:

@@ -158,7 +158,7 @@ def arrow_table(source: object, unread: dict[str, str] | None = None) -> pa.Tabl
         table = _converted(source, unread)
         table.validate(full=True)  # that texts are UTF-8, which Arrow does not check when it receives them
     except (pa.ArrowException, TypeError, ValueError) as error:
-        raise InputError(f"{type(source).__name__}: cannot be read as a table of events: {error}") from None
+        raise InputError(f"this {type(source).__name__} cannot be read as a table of events: {error}") from None
     return table
 
 
@@ -395,14 +395,14 @@ def canonical(column: pa.ChunkedArray, field: str, name: str, place: RowLocation
             value_type = "timestamp"
         case t:
             raise InputError(
-                f"{name}, field {field!r}: a column of type {t}; an attribute is {', '.join(ARROW)}, so convert it "
-                "or leave it out"
+                f"{name}, field {field!r}: the column has type {t}; an attribute is {', '.join(ARROW)}, so "
+                f"convert the column or leave it out"
             )
     column = lossless(column, value_type, field, place)
     if value_type == "timestamp" and not is_nanoseconds(column.type):
         row = _first_out_of_years(column)
         if row is not None:
-            raise InputError(f"{place(row)}, field {field!r}: a time outside the years 1 to 9999")
+            raise InputError(f"{place(row)}, field {field!r}: the time is outside the years 1 to 9999")
     return column
 
 

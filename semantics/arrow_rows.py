@@ -117,7 +117,10 @@ def flat_table(table: pa.Table, name: str, place: RowLocation) -> pa.Table:
             known = columns[column]
             differs = pc.fill_null(pc.not_equal(known, values), False)
             if (row := first(differs)) is not None:
-                raise InputError(f"{place(row)}: two values for {column!r}: one of a column, one of a struct")
+                raise InputError(
+                    f"{place(row)}: {column!r} has two values, one from a column and one from a struct; rename "
+                    f"the column"
+                )
             columns[column] = pc.coalesce(known, values)
     return pa.table(columns)
 

@@ -240,7 +240,7 @@ def _time(value: Value, where: str, field: str, cut: list[str]) -> datetime:
     except (ValueError, OverflowError) as error:
         reason = str(error) if str(error).startswith("is ") else "is not a time"
         raise InputError(f"{where}, field {field!r}: {value!r} {reason}") from None
-    raise InputError(f"{where}, field {field!r}: a time is ISO 8601, or milliseconds since 1970")
+    raise InputError(f"{where}, field {field!r}: the value is not a time; write ISO 8601, or milliseconds since 1970")
 
 
 def _documents(file: str) -> Iterator[tuple[Any, str]]:

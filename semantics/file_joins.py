@@ -30,7 +30,7 @@ def joined_streams(parts: Parts, schema: Schema | None) -> Stream:
     are no files.
     """
     if not parts:
-        raise InputError("no files of events")
+        raise InputError("there are no files of events; give at least one")
     unread: dict[str, str] = {}
     types: dict[str, tuple[ValueType, str]] = {}
     for path, S in parts:

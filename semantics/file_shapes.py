@@ -110,7 +110,7 @@ def unpacked(source: CsvSource) -> CsvSource:
         elif start == ZSTD:
             if not installed("pyarrow"):
                 raise InputError(
-                    f"{source.name}: it is compressed (Zstandard); to read it, pip install 'cerify[columns]'"
+                    f"{source.name}: the file is compressed (Zstandard); to read it, pip install 'cerify[columns]'"
                 )
             packed = pa.CompressedInputStream(pa.BufferReader(file.read()), "zstd")
             data = _within_limit(source, packed, size, (OSError, pa.ArrowException))
@@ -139,9 +139,9 @@ def _within_limit(source: CsvSource, packed: Any, size: int, errors: tuple[type[
             check_time()
             parts.append(bytes(part))
             if (total := total + len(part)) > most:
-                raise InputError(f"{source.name}: it unpacks to more than {most:,} bytes, but the file has {size:,}")
+                raise InputError(f"{source.name}: the file unpacks to more than {most:,} bytes, but has {size:,}")
     except errors as error:
-        raise InputError(f"{source.name}: it is compressed, but damaged: {error}") from None
+        raise InputError(f"{source.name}: the file is compressed, but damaged: {error}") from None
     return b"".join(parts)
 
 
@@ -196,7 +196,7 @@ def with_commas(source: CsvSource) -> Shape:
         rows[0][-1] = rows[0][-1].rstrip(",")
     if separator == ";" and (commas := _decimal_commas(rows)):
         names = ", ".join(rows[0][i] for i in commas if i < len(rows[0]))
-        warnings.warn(InputWarning(f"{source.name}: read with decimal commas: {names}"), stacklevel=2)
+        warnings.warn(InputWarning(f"{source.name}: these columns are read with decimal commas: {names}"), stacklevel=2)
         rows = [rows[0], *([c.replace(",", ".") if i in commas else c for i, c in enumerate(row)] for row in rows[1:])]
     return Shape(dataclasses.replace(_as_csv(source, rows), added_lines=source.added_lines))
 
@@ -284,7 +284,8 @@ def _of_access_log(source: CsvSource) -> Shape:
                 continue
             if (found := ACCESS.fullmatch(line)) is None:
                 raise InputError(
-                    f"{source.name}, line {number}: not a line of an access log, but the lines before are; correct it"
+                    f"{source.name}, line {number}: this is not a line of an access log, but the lines before "
+                    f"are; correct it"
                 )
             client, ident, user, time, request, status, size, referer, agent, rest = (x or "" for x in found.groups())
             try:
@@ -319,7 +320,9 @@ def _of_zeek(source: CsvSource) -> Shape:
             match word:
                 case "#fields":
                     if names and names != cells:
-                        raise InputError(f"{source.name}, line {number}: a second #fields, with other columns")
+                        raise InputError(
+                            f"{source.name}, line {number}: a second #fields has other columns; split the file there"
+                        )
                     names = cells
                 case "#types":
                     kinds = cells
@@ -335,7 +338,7 @@ def _of_zeek(source: CsvSource) -> Shape:
             row = [word, *cells]
             rows.append([_of_zeek_cell(c, kinds[i : i + 1], unset, empty) for i, c in enumerate(row)])
     if not names:
-        raise InputError(f"{source.name}: a log of Zeek without a line #fields; add it, with the names of the columns")
+        raise InputError(f"{source.name}: the log of Zeek has no line #fields; add one with the names of the columns")
     first = next((i for i, row in enumerate(rows) if row), len(rows))
     rows[max(0, first - 1)] = names  # a line that said what the columns are
     return Shape(_as_csv(source, rows), path)
@@ -420,7 +423,7 @@ def _list_at(value: Any, path: str, name: str) -> list[Any]:
     if not isinstance(value, list):
         there = listed_objects(whole) if isinstance(whole, dict) else []
         hint = f"; lists of objects are {', '.join(there[:10])}" if there else ""
-        raise InputError(f"{name}: no list at {path!r}{hint}")
+        raise InputError(f"{name}: there is no list at {path!r}{hint}")
     return value
 
 

@@ -89,7 +89,7 @@ def parse_keyed_question(text: str) -> KeyedQuestion:
         parts, clauses = _parts_of(text, word.end())
         if word[1] == "FUNNEL":
             if "OF" in clauses:
-                raise ParseError("OF belongs to SEQUENCE", clauses["OF"][1])
+                raise ParseError("a funnel has no OF, which belongs to SEQUENCE; leave it out", clauses["OF"][1])
             given = {name.lower(): part for name, (part, _) in clauses.items()}
             return make_funnel_question(parts, **given)
         for name, (_, span) in clauses.items():
@@ -167,7 +167,7 @@ def make_funnel_question(
 
 def _attribute(by: str | None) -> str | None:
     if by == TYPE:
-        raise IllFormed(f"by={TYPE!r}: then the events of a key are all of one type; name another attribute")
+        raise IllFormed(f"by={TYPE!r} gives each key events of one type only; name another attribute")
     return None if by is None else parse_attribute(by)
 
 
@@ -358,7 +358,10 @@ def _axis(question: KeyedQuestion) -> str | None:
         case TimeWindow():
             return TIME
         case EventWindow() if needed:
-            raise IllFormed("a window of EVENTS counts positions: give a time window, or leave order and mode out")
+            raise IllFormed(
+                "order and mode cannot have a window of EVENTS, which counts positions: give a time window, "
+                "or leave them out"
+            )
     return TIME if needed else None
 
 

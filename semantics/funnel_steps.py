@@ -93,7 +93,7 @@ def parse_step(text: object) -> FunnelStep:
         raise IllFormed(f"a step is a text, as 'view' or 'view[price > 3]', not {text!r}")
     if not encodable(text):
         half = next(i for i, character in enumerate(text) if not encodable(character))
-        raise _in_step("it has a character that is not valid Unicode", text, Span(half, half + 1))
+        raise _in_step("a character is not valid Unicode", text, Span(half, half + 1))
     if (in_quotes := _IN_QUOTES.match(text.lstrip())) is not None:
         name, rest = in_quotes[1].replace('""', '"'), text.lstrip()[in_quotes.end() :]
         _, bracket, condition = rest.partition("[")
@@ -105,7 +105,7 @@ def parse_step(text: object) -> FunnelStep:
             raise IllFormed("a step is empty: write an event type, or [condition]")
         return FunnelStep(text.strip(), name, None)
     if not condition.rstrip().endswith("]"):
-        raise _in_step("the condition of a step ends with ]", text, Span(len(text), len(text)))
+        raise _in_step("the condition is not closed: end it with ]", text, Span(len(text), len(text)))
     prefix = "e FILTER e["
     try:
         tree = parse(prefix + condition)
@@ -114,7 +114,7 @@ def parse_step(text: object) -> FunnelStep:
         span = error.span and Span(max(0, error.span.start + shift), max(0, error.span.end + shift))
         raise _in_step(error.message, text, span) from None
     if not (isinstance(tree, Filter) and isinstance(tree.phi, EventAtom) and isinstance(tree.condition, Every)):
-        raise _in_step("a step has one condition in brackets", text, None)
+        raise _in_step("the brackets must hold one condition on the event", text, None)
     return FunnelStep(text.strip(), name or None, tree.condition.predicate)
 
 

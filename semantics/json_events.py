@@ -233,7 +233,8 @@ def _untyped(value: object, where: str, field: str) -> Value:
             return value
         case _:
             raise InputError(
-                f"{where}, field {field!r}: {kind_in_json(value)}; an attribute is a number, a string or a Boolean"
+                f"{where}, field {field!r}: the value is {kind_in_json(value)}; an attribute must be a "
+                f"number, a string or a Boolean"
             )
 
 
@@ -285,7 +286,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     obj = dict(pairs)
     if len(obj) < len(pairs):
         (name, _), *_ = Counter(name for name, _ in pairs).most_common(1)
-        raise _Doubled(f"two values for {name!r} in one object")
+        raise _Doubled(f"{name!r} has two values in one object")
     return obj
 
 

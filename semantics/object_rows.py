@@ -50,8 +50,8 @@ def flattened(obj: Mapping[str, Any], where: str, declared: Collection[str] = ()
         if name in found and found[name] is not None:
             if value is not None and (value != found[name] or type(value) is not type(found[name])):
                 raise InputError(
-                    f"{where}: two values for {name!r}, {short_repr(found[name])} and {short_repr(value)}: one of a "
-                    "field of this name, one of an object in it"
+                    f"{where}: {name!r} has two values, {short_repr(found[name])} and {short_repr(value)}: one from a "
+                    "field of this name, one from a field inside an object; rename one of them"
                 )
             continue
         found[name] = value
@@ -348,8 +348,8 @@ class ObjectRows:
         if (classes := self._classes.get(name)) is None:
             if len(self._classes) >= MOST_ATTRIBUTES:
                 raise InputError(
-                    f"{self.where(row)}: more than {MOST_ATTRIBUTES:,} attributes; objects that are keyed by ids have "
-                    "one for each id, so write them as lists"
+                    f"{self.where(row)}: the event has more than {MOST_ATTRIBUTES:,} attributes; an object that "
+                    f"is keyed by ids has one for each id, so write it as a list"
                 )
             classes = self._classes[name] = {}
         if class_ not in classes:

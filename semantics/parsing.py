@@ -160,7 +160,7 @@ def explained(error: UnexpectedInput, text: str, parser: Lark) -> ParseError:
         if word == '"':
             return ParseError('the name in double quotes does not end; write a " inside a name as ""', span)
         if word == "'":
-            return ParseError("a string that does not end; a ' inside of a string is written ''", span)
+            return ParseError("the string does not end; write a ' inside a string as ''", span)
         names = "" if word.isascii() else "; a name has letters, digits and _"
         wrong = f"the character {word!r} is not expected here{names}"
     else:
@@ -520,7 +520,7 @@ def require_variables(predicate: pred.Predicate, variable: str, events: str, exa
                 span,
             )
     if not any(mentions(predicate)):
-        raise ParseError(f"a filter compares an attribute of a variable, as in {example}", span)
+        raise ParseError(f"a filter must compare an attribute of a variable, as in {example}", span)
 
 
 def span_of(at: Meta | Token) -> Span:
@@ -545,7 +545,7 @@ def number_of(token: Token) -> int | float:
     """Return the number that a token writes. Raises ParseError where it is beyond a 64-bit float."""
     if token.isdecimal():
         if len(token) > MAX_DIGITS:
-            raise ParseError(f"a whole number has at most {MAX_DIGITS} digits", span_of(token))
+            raise ParseError(f"the whole number has more than {MAX_DIGITS} digits; write a smaller one", span_of(token))
         return int(token)
     value = float(token)
     if math.isinf(value):

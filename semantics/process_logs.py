@@ -117,7 +117,9 @@ def _parse_xml(source: CsvSource, start: Any, end: Any, text: Any) -> None:
         nonlocal depth
         depth += 1
         if depth > DEEPEST:
-            raise InputError(f"{source.name}, line {parser.CurrentLineNumber}: elements more than {DEEPEST} deep")
+            raise InputError(
+                f"{source.name}, line {parser.CurrentLineNumber}: elements are nested more than {DEEPEST} deep"
+            )
         start(name.rpartition(":")[2] if ":" in name else name, attributes, parser.CurrentLineNumber)
 
     def ended(name: str) -> None:
@@ -126,7 +128,9 @@ def _parse_xml(source: CsvSource, start: Any, end: Any, text: Any) -> None:
         end(name.rpartition(":")[2] if ":" in name else name)
 
     def refused(*_: Any) -> None:
-        raise InputError(f"{source.name}: it has a document type, and cerify reads no entities: leave <!DOCTYPE> out")
+        raise InputError(
+            f"{source.name}: the file has a document type, and cerify reads no entities: leave <!DOCTYPE> out"
+        )
 
     parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = started, ended, text
     parser.StartDoctypeDeclHandler = refused

@@ -135,7 +135,7 @@ class Schema:
 def require_schema(schema: object) -> None:
     """Raise IllFormed unless the argument is a Schema or None."""
     if schema is not None and not isinstance(schema, Schema):
-        raise IllFormed(f"a schema is a cerify.Schema, not a {type(schema).__name__}; write Schema({{...}})")
+        raise IllFormed(f"a schema must be a cerify.Schema, not a {type(schema).__name__}; write Schema({{...}})")
 
 
 @dataclass(frozen=True)
@@ -156,6 +156,6 @@ def items_of(events: object) -> Iterable[Any]:
     """Yield the given events one by one. Raises InputError for an object that cannot be iterated, BudgetExceeded."""
     if isinstance(events, str) or not isinstance(events, Iterable):
         raise InputError(
-            f"events are a Stream, a list or a table, not {events!r}; a file is read by cerify.read_stream"
+            f"events must be a Stream, a list or a table, not {events!r}; read a file with cerify.read_stream"
         )
     return timed_items(events, 1)  # a generator may take long for one event

@@ -322,7 +322,9 @@ def times_of_column(
     if isinstance(start, str) and (how.format is not None or not all(_is_numeral(value) for _, value in known)):
         for row, value in known:
             if not isinstance(value, str):
-                raise BadTime(row, f"{value!r}, where others are texts; a time is of one form throughout a stream")
+                raise BadTime(
+                    row, f"the time is {value!r}, where others are texts; write all times of a stream in one form"
+                )
         if how.format is None:
             if _is_numeral(start):
                 row, value = next((row, value) for row, value in known if not _is_numeral(value))
@@ -404,7 +406,7 @@ def _number(value: Value, row: int) -> int | float:
             raise BadTime(row, f"{quote_text(value)} is not a time; {FORMS}")
         return int(value) if IS_WHOLE.fullmatch(value) else float(value)
     if isinstance(value, datetime):
-        raise BadTime(row, f"{value} among numbers; a time is of one form throughout a stream")
+        raise BadTime(row, f"the time is {value}, where others are numbers; write all times of a stream in one form")
     return value
 
 

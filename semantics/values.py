@@ -119,15 +119,15 @@ def value_of(value: Any, where: str) -> Value | None:
             try:
                 return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
             except OverflowError:
-                raise InputError(f"{where}: a time outside the years 1 to 9999") from None
+                raise InputError(f"{where}: the time is outside the years 1 to 9999") from None
         case date():
             return datetime(value.year, value.month, value.day, tzinfo=UTC)
         case str():
             raise InputError(f"{where}: {value!r} is not valid Unicode text")
         case _:
             raise InputError(
-                f"{where}: a value of type {type(value).__name__}; "
-                "an attribute is an int, float, string, bool or timestamp, so convert it or leave it out"
+                f"{where}: the value has type {type(value).__name__}; an attribute is an int, float, string, "
+                f"bool or timestamp, so convert it or leave it out"
             )
 
 
@@ -145,7 +145,7 @@ def _of_numpy(scalar: Any, where: str) -> object:
             found = scalar.item()
             found = exact.item() if isinstance(found, int) else found
             if isinstance(found, int):
-                raise InputError(f"{where}: a time outside the years 1 to 9999")
+                raise InputError(f"{where}: the time is outside the years 1 to 9999")
             return found
     return scalar.item()
 

@@ -470,7 +470,7 @@ def chains_of(tree: Json | None) -> list[Chain]:
     if len(chains) > MOST_CHAINS:
         raise Skip(f"the query has more than {MOST_CHAINS} alternatives")
     if not all(any(step.labels for step in chain.steps) for chain in chains):
-        raise Skip("a match reports at least one event")
+        raise Skip("a match must report at least one event")
     return chains
 
 
@@ -565,7 +565,7 @@ def _window(window: Json) -> Json:
         case "AttributeWindow":
             return {"kind": "attribute", "width": window["width"], "attribute": window["attribute"]}
         case other:
-            raise Skip(f"no window {other}")
+            raise Skip(f"the engine does not support the window {other}")
 
 
 def _span(chain: Chain, **what: Any) -> Chain:
@@ -603,7 +603,7 @@ def _filter(chain: Chain, condition: Json) -> Chain | None:
                 return chain if _satisfied(condition, dict.fromkeys(variables, ())) else None
             return replace(chain, across=(*chain.across, CrossCondition(condition, steps_of)))
         case other:
-            raise Skip(f"no condition {other}")
+            raise Skip(f"the engine does not support the condition {other}")
 
 
 # --- conditions -------------------------------------------------------------------------------------------------------
@@ -653,7 +653,7 @@ def plain_comparisons(conditions: Iterable[Json]) -> list[tuple[str, str, Any]]:
             name = condition["term"]["name"]
             found += [(name, ">=", _constant(condition["low"])), (name, "<=", _constant(condition["high"]))]
         elif condition["node"] != "Anything":
-            raise Skip("conditions compare an attribute with a constant")
+            raise Skip("a condition must compare an attribute with a constant")
     return found
 
 
@@ -703,7 +703,7 @@ def _truth(predicate: Json, value_of: Callable[[Json], Any], event_type: str = "
             either = (predicate["left"], predicate["right"])
             return any(_truth(side, value_of, event_type) for side in either)
         case other:
-            raise Skip(f"no condition {other}")
+            raise Skip(f"the engine does not support the condition {other}")
 
 
 def _term(term: Json, value_of: Callable[[Json], Any]) -> Any:
@@ -757,4 +757,4 @@ def _satisfied(condition: Json, events_of: Mapping[str, Sequence[Json]]) -> bool
 def _require_known(tree: Json) -> None:
     for node in nodes_of(tree):
         if node["node"] in ("Like", "Named"):
-            raise Skip(f"no condition {node['node']}")
+            raise Skip(f"the engine does not support the condition {node['node']}")

@@ -238,7 +238,7 @@ class Funnel:
 
                 pyarrow.csv.write_csv(self.to_arrow(split), path)
             else:
-                raise IllFormed(f"{path}: the table of keys is written as .csv or .parquet")
+                raise IllFormed(f"{path}: the file of the table of keys must end in .csv or .parquet")
         except OSError as error:
             raise InputError(f"cannot write {path}: {error.strerror or error}") from None
 
@@ -628,7 +628,10 @@ def _axis_of(question: FunnelQuestion, S: Stream, first: int) -> tuple[_Axis, _A
         case TimeWindow():
             return (times or _numbers(S, TIME, "the window")), times
         case EventWindow() if needed:
-            raise IllFormed("a window of EVENTS counts positions: give a time window, or leave order and mode out")
+            raise IllFormed(
+                "order and mode cannot have a window of EVENTS, which counts positions: give a time window, "
+                "or leave them out"
+            )
         case EventWindow() | None:
             if needed:
                 return (times or _numbers(S, TIME, "the order")), times

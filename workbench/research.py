@@ -194,7 +194,7 @@ class Experiment:
                 writer.writeheader()
                 writer.writerows(self.rows)
         else:
-            raise IllFormed(f"{path}: an experiment is written to a file that ends in .csv or .parquet")
+            raise IllFormed(f"{path}: the file of an experiment must end in .csv or .parquet")
 
     def plot(
         self,
@@ -222,7 +222,9 @@ class Experiment:
         ys = [ys] if isinstance(ys, str) else ys
         named = labels or {}
         if unknown := {x, *ys, *named, *([] if by is None else [by])} - set(self.columns):
-            raise IllFormed(f"no column {', '.join(sorted(unknown))}; there are {', '.join(self.columns)}")
+            raise IllFormed(
+                f"there is no column {', '.join(sorted(unknown))}; the columns are {', '.join(self.columns)}"
+            )
         try:
             import matplotlib
         except ImportError:

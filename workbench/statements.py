@@ -356,7 +356,7 @@ def split_duration(readings: Iterable[str]) -> tuple[Duration, tuple[str, ...]]:
         elif answer.strip() in get_args(Duration):
             duration = cast("Duration", answer.strip())
         else:
-            raise IllFormed(f"duration is {' or '.join(get_args(Duration))}, not {answer.strip() or 'nothing'}")
+            raise IllFormed(f"duration must be {' or '.join(get_args(Duration))}, not {answer.strip() or 'nothing'}")
     return duration, tuple(others)
 
 

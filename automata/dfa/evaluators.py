@@ -46,7 +46,9 @@ class ReadableExpressionEvaluator(Evaluator):
         positions = self._positions(S)[:limit].tolist()
         if limit is None and len(positions) > self.budget.matches:
             self._whole = False
-            raise BudgetExceeded(f"more than {self.budget.matches} matches in a batch; push smaller ones, or count")
+            raise BudgetExceeded(
+                f"there are more than {self.budget.matches} matches in a batch; push smaller batches, or count"
+            )
         return [Match(e, (e,)) for e in positions]
 
     def tally(self, S: Stream) -> int:

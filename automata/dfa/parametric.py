@@ -88,7 +88,9 @@ def why_not(E: expr.Expression, schema: Schema | None, budget: Budget = Budget()
 def _about_values(ground: expr.Expression, variables: tuple[str, ...]) -> Unsupported | None:
     for F in expr.subexpressions(ground) if variables else ():
         if isinstance(F, expr.Prefix):
-            return Unsupported(f"what may come depends on the values of {', '.join(variables)}", F.span)
+            return Unsupported(
+                f"the events that may follow in prefix depend on the values of {', '.join(variables)}", F.span
+            )
     return None
 
 

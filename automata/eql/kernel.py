@@ -158,8 +158,8 @@ class _SlotColumns:
     def _require_in_order(self, times: Any, positions: Any) -> None:
         if self.lost != TIMELESS and (early := (times <= self.lost) & (times != TIMELESS)).any():
             raise InputError(
-                f"event {positions[int(early.argmax())]}: its time is too long before that of an earlier "
-                "event, whose partial matches have expired; sort the log by time, or evaluate it as a whole "
+                f"event {positions[int(early.argmax())]}: its time is so far before that of an earlier event "
+                f"that partial matches have expired; sort the log by time, or evaluate it as a whole "
                 "by the definition"
             )
 

@@ -246,8 +246,8 @@ class SlotMachine(Evaluator):
     def _require_in_order(self, time: Microseconds | None) -> None:
         if time is not None and self._lost is not None and time <= self._lost:
             raise InputError(
-                f"event {self.position}: its time is too long before that of an earlier event, whose partial "
-                "matches have expired; sort the log by time, or evaluate it as a whole by the definition"
+                f"event {self.position}: its time is so far before that of an earlier event that partial "
+                f"matches have expired; sort the log by time, or evaluate it as a whole by the definition"
             )
 
     # --- samples ------------------------------------------------------------------------------------------------------

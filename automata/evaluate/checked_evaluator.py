@@ -113,7 +113,9 @@ class CheckedEvaluator(ReadableEvaluator):
         for matches in self._by_position(S):
             found += islice(matches, most - len(found))
             if limit is None and len(found) > self.budget.matches:
-                raise BudgetExceeded(f"more than {self.budget.matches} matches in a batch; push smaller ones")
+                raise BudgetExceeded(
+                    f"there are more than {self.budget.matches} matches in a batch; push smaller batches"
+                )
         self._whole = True
         return sorted(found)
 

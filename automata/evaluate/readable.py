@@ -171,7 +171,9 @@ class ReadableEvaluator(AutomatonEvaluator):
             most = self.budget.matches + 1 if limit is None else limit
             found += timed_items(islice(self._matches(node), most - len(found)))
             if limit is None and len(found) > self.budget.matches:
-                raise BudgetExceeded(f"more than {self.budget.matches} matches in a batch; push smaller ones, or count")
+                raise BudgetExceeded(
+                    f"there are more than {self.budget.matches} matches in a batch; push smaller batches, or count"
+                )
         self._whole = True
         return sorted(found)
 

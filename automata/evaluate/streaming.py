@@ -331,7 +331,10 @@ def count(scope: Scope, S: Stream, budget: Budget = Budget()) -> Iterator[int]:
         for match in evaluate(scope, S, budget=budget):
             numbers[match.at] += 1
             if numbers[match.at] > budget.matches:
-                raise BudgetExceeded(f"more than {budget.matches} matches at a position, on a stream not in order")
+                raise BudgetExceeded(
+                    f"there are more than {budget.matches} matches at a position, on a stream that is not in "
+                    f"order; sort the stream"
+                )
         yield from numbers
     else:
         for _, nodes, low in _run_scope(scope, S, False, budget):

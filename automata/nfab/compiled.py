@@ -538,11 +538,12 @@ class CompiledBlockRunner:
         match numbers[op.ERROR]:
             case op.RUNS_EXCEEDED:
                 raise BudgetExceeded(
-                    f"more than {self.budget.states} runs at a time; set a window, or a stricter strategy"
+                    f"there are more than {self.budget.states} runs at a time; set a window, or a stricter strategy"
                 )
             case op.MATCHES_EXCEEDED:
                 raise BudgetExceeded(
-                    f"more than {self.budget.matches} matches; set a window or a stricter strategy, or count them"
+                    f"there are more than {self.budget.matches} matches; set a window or a stricter strategy, or "
+                    f"count them"
                 )
             case op.INEXACT:
                 return _inexact()

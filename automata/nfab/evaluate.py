@@ -342,7 +342,9 @@ class BlockRunner:
         self._start(key, tables, at)
         self.position += 1
         if self.alive > self.budget.states:
-            raise BudgetExceeded(f"more than {self.budget.states} runs at a time; set a window, or a stricter strategy")
+            raise BudgetExceeded(
+                f"there are more than {self.budget.states} runs at a time; set a window, or a stricter strategy"
+            )
         return self._found
 
     def end(self) -> list[BufferNode]:
@@ -524,7 +526,9 @@ class BlockRunner:
 def require_matches(found: int, budget: Budget) -> None:
     """Raise BudgetExceeded if there are more matches than the budget allows."""
     if found > budget.matches:
-        raise BudgetExceeded(f"more than {budget.matches} matches; set a window or a stricter strategy, or count them")
+        raise BudgetExceeded(
+            f"there are more than {budget.matches} matches; set a window or a stricter strategy, or count them"
+        )
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -335,7 +335,7 @@ class Runs:
                 found.add(now.buffer)
                 if len(found) > self.budget.matches:
                     raise BudgetExceeded(
-                        f"more than {self.budget.matches} matches; set a window or a stricter strategy"
+                        f"there are more than {self.budget.matches} matches; set a window or a stricter strategy"
                     )
         return found
 
@@ -437,8 +437,8 @@ class Runs:
         check_time()
         if made > self.budget.valuations:
             raise BudgetExceeded(
-                f"more than {self.budget.valuations} runs; all are followed one by one: use a shorter stream, "
-                "a window, or a stricter strategy"
+                f"there are more than {self.budget.valuations} runs, which are followed one by one: use a "
+                f"shorter stream, a window, or a stricter strategy"
             )
 
 

@@ -60,7 +60,9 @@ def why_not(q: sase.SaseQuery) -> Unsupported | None:
                 f"the compiled evaluator does not support your own aggregate {a.function}; use the readable one"
             )
         if a.parameter and a.parameter > MOST_RANKED:
-            return Unsupported(f"the compiled evaluator has {a.function} up to {MOST_RANKED}; use the readable one")
+            return Unsupported(
+                f"the compiled evaluator supports {a.function} only up to rank {MOST_RANKED}; use the readable one"
+            )
     return None
 
 

@@ -678,8 +678,11 @@ def skip_error(skip: RowSkip, number: int, to_first: bool) -> IllFormed:
     not exist.
     """
     if to_first:
-        return IllFormed(f"AFTER MATCH SKIP: to the first row of match {number}, again and again", skip.span)
-    return IllFormed(f"AFTER MATCH SKIP: match {number} has no row of {skip.variable}", skip.span)
+        return IllFormed(
+            f"AFTER MATCH SKIP leads back to the first row of match {number}, which would match again and again",
+            skip.span,
+        )
+    return IllFormed(f"AFTER MATCH SKIP leads to {skip.variable}, but match {number} has no row of it", skip.span)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

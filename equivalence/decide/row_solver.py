@@ -80,7 +80,7 @@ class ClausePair:
         if any(found.reach(function) > FARTHEST for function in ("PREV", "NEXT")):
             raise Unsupported(f"PREV and NEXT look further than {FARTHEST} rows")
         if found.left.window is not None or found.right.window is not None:
-            raise Unsupported("in WINDOW each row has the match of its frame")
+            raise Unsupported("clauses with WINDOW cannot be compared, because each row has the match of its own frame")
         if _table_order(found.left) != _table_order(found.right):
             raise Unsupported("the clauses partition or order the rows differently")
         if _place(found.left) != _place(found.right) and not found.match_at_each_row:

@@ -182,7 +182,9 @@ def _difference(
                     seen.add(after)  # type: ignore[arg-type]
                     pending.append(after)  # type: ignore[arg-type]
                     if len(seen) > budget.states:
-                        raise BudgetExceeded(f"more than {budget.states} states; allow more: Budget(states=...)")
+                        raise BudgetExceeded(
+                            f"the check needs more than {budget.states} states; allow more: Budget(states=...)"
+                        )
     return None
 
 

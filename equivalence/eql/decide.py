@@ -458,7 +458,7 @@ class _Comparison:
                         back[after] = (state, n, old)
                         if len(back) > self.budget.states:
                             raise BudgetExceeded(
-                                f"more than {self.budget.states} states; allow more: Budget(states=...)"
+                                f"comparing needs more than {self.budget.states} states; allow more: Budget(states=...)"
                             )
                         pending.append(after)
         if hidden:

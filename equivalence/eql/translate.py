@@ -289,7 +289,9 @@ def _conjuncts(predicate: Any) -> list[Any]:
         else:
             clauses.append([*sides, *rest])
         if len(clauses) > MOST_CLAUSES:
-            raise Unsupported(f"written for WHERE of SASE+, the condition has more than {MOST_CLAUSES} clauses")
+            raise Unsupported(
+                f"the condition would have more than {MOST_CLAUSES} clauses in WHERE of SASE+; use fewer `or`"
+            )
     return [reduce(pred.Either, clause) for clause in clauses]
 
 
@@ -330,13 +332,13 @@ def sase_to_eql(query: sase.Tree) -> eql.EqlQuery:
     with a stream that shows why not.
     """
     if not isinstance(query, sase.SaseQuery) or query.source is not None or query.having is not None:
-        raise Unsupported("only one PATTERN with WHERE and WITHIN is a rule of EQL", query.span)
+        raise Unsupported("only one PATTERN with WHERE and WITHIN can be translated to EQL", query.span)
     if query.returned.items or query.returned.non_overlap:
-        raise Unsupported("a rule of EQL has no RETURN", query.returned.span)
+        raise Unsupported("a rule of EQL has no RETURN; leave it out", query.returned.span)
     if any(block.strategy is not None for block in query.where):
         raise Unsupported("a rule of EQL has no strategy; write the absence of another first event, ~A n", query.span)
     if any(component.kleene for component in query.pattern):
-        raise Unsupported("a step of EQL takes exactly one event", query.span)
+        raise Unsupported("a step of EQL takes exactly one event, so that it cannot be a Kleene plus", query.span)
     chosen = [component for component in query.pattern if not component.negated]
     absent = [component for component in query.pattern if component.negated]
     keys = [
@@ -362,7 +364,7 @@ def sase_to_eql(query: sase.Tree) -> eql.EqlQuery:
         )
     others.remove(first)
     if len(others) > 1:
-        raise Unsupported("a rule of EQL has one `until`", query.span)
+        raise Unsupported("a rule of EQL can have only one `until`", query.span)
     until = others[0] if others else None
     if until is not None and until.category == first.category and _negation(until) not in _conditions(first):
         raise Unsupported(
@@ -384,7 +386,9 @@ def _filter_of(component: sase.Component, query: sase.SaseQuery) -> eql.EventFil
             continue
         variables = clauses.variables(conjunct.condition)
         if len(variables) > 1:
-            raise Unsupported("a filter of EQL tests one event; only [attribute] compares events", conjunct.span)
+            raise Unsupported(
+                "a filter of EQL can test only one event; only [attribute] compares events", conjunct.span
+            )
         if variables == {component.variable}:
             conditions.append(_condition_of(_without_variable(conjunct.condition)))
     conditions.sort(key=eql.show_condition)
@@ -631,7 +635,7 @@ def cel_to_eql(phi: cel.Formula) -> eql.EqlQuery:
     if isinstance(verdict, Equivalent):
         return rule
     if not isinstance(verdict, Different):
-        raise Unsupported("it is undecided whether the rule with these steps means the same", phi.span)
+        raise Unsupported("cerify could not decide whether the rule with these steps means the same", phi.span)
     events = " ".join(_event_text(event.type, event.attributes) for event in verdict.stream)
     has = "; ".join(
         f"{name} has {', '.join('{' + ', '.join(map(str, m.events)) + '}' for m in some)} there"
@@ -688,7 +692,7 @@ def _parts_of(phi: cel.Formula) -> Iterator[tuple[eql.EventFilter, bool]]:
         case cel.Filter(inner, condition):
             found = list(_parts_of(inner))
             if len(found) != 1:
-                raise Unsupported("a filter of EQL tests one event; write it at that event", phi.span)
+                raise Unsupported("a filter of EQL can test only one event; write it at that event", phi.span)
             ((part, absent),) = found
             tests = [_condition_of(test) for test in _tests_of(condition, _names_of(inner))]
             conditions = [*([] if part.condition == eql.FieldConstant(True) else [part.condition]), *tests]
@@ -719,7 +723,7 @@ def _tests_of(condition: cel.Condition, names: set[str]) -> Iterator[pred.Predic
             yield from _tests_of(left, names)
             yield from _tests_of(right, names)
         case _:
-            raise Unsupported("a filter of EQL compares one event with constants", condition.span)
+            raise Unsupported("a filter of EQL can only compare one event with constants", condition.span)
 
 
 def _condition_of(predicate: pred.Predicate) -> eql.Condition:

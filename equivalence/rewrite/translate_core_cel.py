@@ -552,7 +552,7 @@ class _CoreTranslation:
                 found = self.translated(psi, anchored)
                 held_by = {x: held & L for x, held in found.held_by.items()}
                 if not all(held_by.values()):
-                    raise Unsupported("PROJECT leaves events out of the match; core-CEL keeps all", phi.span)
+                    raise Unsupported("core-CEL has no PROJECT, because it keeps all events of a match", phi.span)
                 return replace(found, held_by=held_by)
             case cel.OneOperand() | cel.TwoOperands():
                 raise Unsupported(REFUSED[type(phi)], phi.span)

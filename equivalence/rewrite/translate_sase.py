@@ -129,15 +129,23 @@ def _require_plain(q: sase.SaseQuery, layout: EdgeLayout) -> None:
                 "`!` has no translation, since it stops an array depending on the next event; leave it out", k.span
             )
     if q.having is not None:
-        raise Unsupported("HAVING filters results, but the other language has no results", q.span)
+        raise Unsupported("HAVING cannot be translated: it filters results, but the other language has none", q.span)
     if q.returned.non_overlap:
-        raise Unsupported("NON-OVERLAP compares matches with each other", q.returned.span)
+        raise Unsupported(
+            "NON-OVERLAP cannot be translated, because it compares matches with each other", q.returned.span
+        )
     if q.source is not None:
-        raise Unsupported("FROM reads the results of another query; the other language reads only the stream", q.span)
+        raise Unsupported(
+            "FROM cannot be translated: it reads the results of another query, but the other language "
+            "reads only the stream",
+            q.span,
+        )
     for c in _conjuncts(q):
         if c.underlined:
             raise Unsupported(
-                "an underlined predicate defines the partition; the other language has no such predicate", c.span
+                "an underlined predicate cannot be translated: it defines the partition, which the other "
+                "language cannot do by a predicate",
+                c.span,
             )
 
 
@@ -179,7 +187,8 @@ def _require_stop(
     if n + 1 < len(q.pattern):
         if strategies[n + 1] != how:
             raise Unsupported(
-                f"after an array under {how} a component under {strategies[n + 1]}: use one strategy",
+                f"an array has the strategy {how}, but the component after it has {strategies[n + 1]}: use "
+                f"one strategy",
                 q.pattern[n + 1].span,
             )
         return

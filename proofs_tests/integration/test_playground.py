@@ -450,7 +450,7 @@ def test_what_takes_long_is_stopped(page: Any) -> None:
     see(page, "#status", "Stopped. Change the query")
     page.reload()
     see(page, "#pane-matches", "There is no answer: the reason is below the query.")
-    see(page, "#query-message", "it takes more than 10 seconds; simplify it, or take a shorter stream")
+    see(page, "#query-message", "the call takes more than 10 seconds; simplify the query, or take a shorter stream")
     example(page)
     see(page, "#pane-matches", "3 matches")
 

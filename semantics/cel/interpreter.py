@@ -285,7 +285,7 @@ class Interpreter:
         else:
             return
         raise BudgetExceeded(
-            f"more than {limit}; the interpreter follows the definition and is slow by design: use a "
+            f"the query needs more than {limit}; the interpreter follows the definition and is slow by design: use a "
             f"shorter stream, or raise the budget (so far {self._spent.made} valuations, over "
             f"{self._spent.followed} intervals of formulas)"
         )

@@ -88,7 +88,7 @@ class _Builder(PredicateBuilder):
 
     def distinct_rounds(self, meta: Meta, phi: cel.Formula, number: Token, attribute: Token) -> cel.Formula:
         if (rounds := _rounds(number)) < 2:
-            raise ParseError("DISTINCT compares two rounds or more: write {2 DISTINCT [x]}", span_of(meta))
+            raise ParseError("DISTINCT needs at least two rounds: write {2 DISTINCT [x]}", span_of(meta))
         return distinct(phi, rounds, attribute_name(attribute), span_of(meta))
 
     def contiguous_repeat(self, meta: Meta, phi: cel.Formula, bounds: Bounds) -> cel.Formula:
@@ -104,7 +104,8 @@ class _Builder(PredicateBuilder):
         least, most = map(_rounds, numbers)
         if most < least:
             raise ParseError(
-                f"from {least} to {most} rounds: the second number must not be less than the first", span_of(meta)
+                f"the iteration goes from {least} to {most} rounds: the second number must not be less than the first",
+                span_of(meta),
             )
         return least, most
 

@@ -55,7 +55,9 @@ def by_clauses(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> list[
             found = computed[id(psi), nu, i] = frozenset(denote.clause(psi, S, nu, i, meaning))
             made += 1 + len(found)
             if made > budget.valuations:
-                raise BudgetExceeded(f"more than {budget.valuations} valuations and complex events; shorten the stream")
+                raise BudgetExceeded(
+                    f"the query needs more than {budget.valuations} valuations and complex events; shorten the stream"
+                )
         return found
 
     nus = denote.changed(denote.EMPTY, variables(phi), S)
@@ -226,7 +228,7 @@ class CoreInterpreter:
         else:
             return
         raise BudgetExceeded(
-            f"more than {limit}; the interpreter follows the definition and is slow by design: use a "
+            f"the query needs more than {limit}; the interpreter follows the definition and is slow by design: use a "
             f"shorter stream, or raise the budget (so far {self._counted} valuations, over "
             f"{len(self._meanings)} positions of formulas)"
         )

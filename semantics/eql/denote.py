@@ -199,7 +199,8 @@ class _Meter:
                 check_time()
             if self.count > 10 * self.budget.valuations:
                 raise BudgetExceeded(
-                    f"more than {10 * self.budget.valuations} looks at an event; the interpreter follows the "
+                    f"the rule looks at events more than {10 * self.budget.valuations} times; the interpreter "
+                    f"follows the "
                     "definition and is slow by design: use a shorter log, or raise the budget"
                 )
             yield item

@@ -73,7 +73,7 @@ class _EqlBuilder(PredicateBuilder):
                 f"maxspan must be a number with one of the units {', '.join(eql.UNITS)}, as in 30s", span_of(token)
             )
         if len(count) > 12:
-            raise ParseError("maxspan has at most 12 digits", span_of(token))
+            raise ParseError("maxspan has more than 12 digits; write a shorter time", span_of(token))
         return eql.MaximalSpan(int(count), unit, span=span_of(token))
 
     def step(self, meta: Meta, filter_: eql.EventFilter, *more: Any) -> eql.SequenceStep:

@@ -322,7 +322,8 @@ def resumed(q: MatchRecognize, found: RowMatch, reading: RowReading) -> int:
         if reading.skip_to_first == "next_row":
             return found.row + 1
         raise IllFormed(
-            f"AFTER MATCH SKIP leads to the first row of match {found.number}, which would match again", q.skip.span
+            f"AFTER MATCH SKIP leads back to the first row of match {found.number}, which would match again and again",
+            q.skip.span,
         )
     return to
 

@@ -562,7 +562,7 @@ def _shifted(function: Literal["PREV", "NEXT"]) -> Builder:
         if len(arguments) == 2:
             given = arguments[1]
             if not (isinstance(given, rows.RowConstant) and type(given.value) is int):
-                raise Unsupported("the number of rows is a whole number", span)
+                raise Unsupported("the number of rows must be a whole number", span)
             offset = given.value
         return rows.Physical(function, arguments[0], offset)
 
@@ -754,7 +754,7 @@ def build_regexp_like(arguments: Arguments, dialect: SqlDialect, span: Span) -> 
     options = getattr(given[0], "value", None) if given else ""
     known = "icmn" if dialect.name == "oracle" else "icms"
     if not isinstance(options, str) or not {*options} <= {*known}:
-        raise Unsupported(f"the options of a regular expression are letters of {known!r}, in quotation marks", span)
+        raise Unsupported(f"the options of a regular expression must be letters of {known!r}, in quotation marks", span)
     flags = "".join(sorted({"n": "s"}.get(one, one) for one in {*options} - {"c"}))
     before, after = (r"\A(", r")\z") if dialect.name == "snowflake" else ("", "")
     return build_match(text, pattern, f"(?{flags})" * bool(flags) + before, after, span)

@@ -226,7 +226,7 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
         pattern: Any = next(one for one in rest if isinstance(one, rows.RowNode))
         escape = tuple(_unquoted(one) for one in rest if is_token(one, "STRING"))
         if escape and len(escape[0]) != 1:
-            raise ParseError("ESCAPE is followed by one character in quotation marks", span_of(meta))
+            raise ParseError("ESCAPE must be followed by one character in quotation marks", span_of(meta))
         negated = any(is_token(one, "NOT") for one in rest)
         if (
             not escape
@@ -350,7 +350,7 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
         argument, *order = (one for one in rest if isinstance(one, rows.RowNode))
         of_texts = function.upper() != "ARRAY_AGG"
         if "STRING" in tokens and not of_texts:
-            raise ParseError("ARRAY_AGG takes one argument", span_of(tokens["STRING"]))
+            raise ParseError("ARRAY_AGG takes exactly one argument", span_of(tokens["STRING"]))
         return rows.Collection(
             "LISTAGG" if of_texts else "ARRAY_AGG",
             cast("Any", argument),
@@ -697,7 +697,7 @@ def explained_clause(error: UnexpectedInput, text: str, parser: Lark) -> ParseEr
         advice = "leave the ; at the end out" if rest == ";" else "the clause ends before it; leave what follows out"
         return ParseError(f"{text[span.start : span.end]!r} is not expected here; {advice}", span)
     if text[span.start] == '"' and span.end == span.start + 1:
-        return ParseError("a name in quotation marks that does not end; a string is written with '…', not \"…\"", span)
+        return ParseError("the name in quotation marks does not end; write a string with '…', not \"…\"", span)
     message = _other_query(text[span.start :])
     if message is None and depth == 1 and (begun := _begun(text, span.start, tokens)) is not None:
         part, span_ = begun
@@ -957,7 +957,7 @@ class _Builder(ExpressionBuilder):
         """Return the measures of FIRST or LAST of a STRUCT: the labels of the match, and one for each field."""
         named = {one.variable for e in struct.arguments for one in subtrees(e) if isinstance(one, rows.RowColumn)}
         if len(named) > 1:
-            raise Unsupported("the fields of a STRUCT in FIRST or LAST are columns of one variable", e.span)
+            raise Unsupported("the fields of a STRUCT in FIRST or LAST must be columns of one variable", e.span)
         labels = rows.Collection("ARRAY_AGG", rows.Classifier(span=e.span), span=e.span)
         measures = [replace(made, expression=labels, name=f"{made.name}.", quoted=True)]
         fields = [("", measures[0].name, False)]
@@ -973,7 +973,7 @@ class _Builder(ExpressionBuilder):
     def measure_without_as(self, meta: Meta, e: rows.Expression, one: Identifier) -> tuple[Measure, ...]:
         if self.dialect.measures_without_as:
             return self.measure(meta, e, one)
-        raise ParseError(f"AS is missing: a measure is an expression AS {one.name}", span_of(meta))
+        raise ParseError(f"AS is missing: write a measure as an expression AS {one.name}", span_of(meta))
 
     def rows_per_match(self, meta: Meta, token: Token) -> _Clause:
         words = token.upper().split()
@@ -982,7 +982,8 @@ class _Builder(ExpressionBuilder):
     def frame(self, meta: Meta, token: Token) -> _Clause:
         if (found := FRAME.fullmatch(" ".join(token.upper().split()))) is None:
             raise ParseError(
-                "the rows of a row pattern are ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING, or AND n FOLLOWING",
+                "write the rows of a row pattern as ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING, or AND "
+                "n FOLLOWING",
                 span_of(token),
             )
         unbounded = "UNBOUNDED" in found[0]
@@ -1010,7 +1011,7 @@ class _Builder(ExpressionBuilder):
             )
         text = str(token)[len("WITHIN") :].strip()
         if _INTERVAL.fullmatch(text) is None:
-            raise ParseError("WITHIN is followed by an interval, such as INTERVAL '1' HOUR", span_of(token))
+            raise ParseError("WITHIN must be followed by an interval, such as INTERVAL '1' HOUR", span_of(token))
         return rows.RowConstant(parse_interval(text, span_of(token)), span=span_of(token))
 
     def subset(self, meta: Meta, *unions: Subset) -> _Clause:
@@ -1022,9 +1023,7 @@ class _Builder(ExpressionBuilder):
     def options(self, meta: Meta, token: Token) -> _Clause:
         written = re.fullmatch(r"OPTIONS\((?:USE_LONGEST_MATCH=(TRUE|FALSE))?\)", "".join(token.upper().split()))
         if written is None:
-            raise Unsupported(
-                "the one option of a clause is OPTIONS (use_longest_match = TRUE), or FALSE", span_of(token)
-            )
+            raise Unsupported("the clause can only have OPTIONS (use_longest_match = TRUE), or FALSE", span_of(token))
         return _Clause("longest", written[1] == "TRUE")
 
     def define(self, meta: Meta, *definitions: RowDefinition) -> _Clause:
@@ -1055,7 +1054,7 @@ class _Builder(ExpressionBuilder):
     def quantified(self, meta: Meta, p: rows.Pattern, bounds: tuple[int, int | None, bool]) -> rows.Pattern:
         low, high, greedy = bounds
         if high is not None and high < low:
-            raise ParseError(f"a quantifier from {low} to {high} iterations: the first number must not be larger",
+            raise ParseError(f"the quantifier is from {low} to {high} iterations: the first number must not be larger",
                              span_of(meta))  # fmt: skip
         return rows.Quantified(p, low, high, greedy, span=span_of(meta))
 

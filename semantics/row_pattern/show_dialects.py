@@ -511,7 +511,8 @@ def _own_pattern(e: rows.Expression, target: SqlDialect) -> rows.Expression:
     if target.name == "snowflake":
         if found["part"] is not None:
             raise Unsupported(
-                f"REGEXP_LIKE of {target.title} is of the whole text: write \\A((.|\\n)*({value})(.|\\n)*)\\z", e.span
+                f"REGEXP_LIKE of {target.title} must match the whole text: write \\A((.|\\n)*({value})(.|\\n)*)\\z",
+                e.span,
             )
         value = found["whole"]
     options = (found["flags"] or "").replace("s", "n" if target.name == "oracle" else "s")

@@ -284,7 +284,9 @@ class _Reader:
             if comma is None:
                 break
         if not places:
-            raise ParseError("after VALUES come rows in parentheses, as in VALUES (1, 'a'), (2, 'b')", Span(start, end))
+            raise ParseError(
+                "write the rows after VALUES in parentheses, as in VALUES (1, 'a'), (2, 'b')", Span(start, end)
+            )
         cells = [tuple(_expression(self.text, cell, self.dialect) for cell in _split(self.text, row)) for row in places]
         word, first = self.dialect.unnamed
         return _literal([f"{word}{i}" for i in range(first, first + len(cells[0]))], cells, places), at
@@ -302,7 +304,7 @@ class _Reader:
                 self.plain, part.start, part.end
             )
             if row is None:
-                raise Unsupported("a row in UNNEST is written STRUCT(1 AS x, 'a' AS y), or (2, 'b')", part)
+                raise Unsupported("write a row in UNNEST as STRUCT(1 AS x, 'a' AS y), or (2, 'b')", part)
             items = list(_items(self.text, Span(*row.span("cells")), self.dialect))
             names = names or [item.name or f"f{i}" for i, item in enumerate(items)]
             cells.append(tuple(item.expression or rows.RowConstant(None) for item in items))
@@ -460,7 +462,7 @@ def _limit_of(text: str, parts: Mapping[str, Span]) -> int | None:
         if (span := parts.get(word)) is not None:
             found = shape.fullmatch(text, span.start, span.end)
             if found is None:
-                raise ParseError(f"after {word} comes one whole number of rows", span)
+                raise ParseError(f"write one whole number of rows after {word}", span)
             return int(found[1])
     return None
 
@@ -499,7 +501,8 @@ def _shape(head: str, start: int, end: int) -> CerifyError:
         return Unsupported("FROM names two tables, but a clause reads one", where)
     if "(" in rest:
         return Unsupported(
-            "a subquery in FROM is (SELECT list FROM table WHERE …); give the rows of any other as the file", where
+            "a subquery in FROM must be (SELECT list FROM table WHERE …); give the rows of any other query as the file",
+            where,
         )
     return ParseError("write SELECT, a list, FROM and the name of a table before MATCH_RECOGNIZE", where)
 
@@ -543,7 +546,9 @@ def _expression(text: str, span: Span, dialect: SqlDialect, aggregates: bool = F
     for e in subtrees(expression):
         counted = aggregates and isinstance(e, rows.Count | rows.RowAggregate)
         if isinstance(e, rows.Lookup) and not counted and not isinstance(e, rows.RowColumn):
-            raise Unsupported(f"{show_expression(e)} stands in MEASURES or DEFINE, not around the clause", e.span)
+            raise Unsupported(
+                f"{show_expression(e)} can stand only in MEASURES or DEFINE, not around the clause", e.span
+            )
     return expression
 
 

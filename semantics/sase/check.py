@@ -196,7 +196,7 @@ def _aggregated(q: sase.SaseQuery, a: pred.Attribute, types: Types, span: Span |
         case sase.SaseAggregate(function="sum" | "avg"), ("string" | "bool" | "timestamp") as known:
             yield Problem("arithmetic", f"{show_attribute(a)}: {a.name} is a {known}, where a number is needed", span)
         case sase.SaseAggregate(function="min" | "max" | "highest" | "lowest"), "bool":
-            yield Problem("order", f"{show_attribute(a)}: {a.name} is a bool, and these have no order", span)
+            yield Problem("order", f"{show_attribute(a)}: {a.name} is a bool, and Booleans have no order", span)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -285,7 +285,7 @@ def _pattern(q: sase.SaseQuery) -> Iterator[Problem]:
         message = f"{last} at the end of the pattern: without WITHIN, such an event could always still come"
         yield Problem("negation", message, q.pattern[-1].span)
     if q.within is not None and q.within.amount <= 0:
-        yield Problem("window", "a window without length contains no event", q.within.span)
+        yield Problem("window", "the window has no length, so that no event is in it", q.within.span)
 
 
 def _strategies(q: sase.SaseQuery) -> Iterator[Problem]:
@@ -313,7 +313,9 @@ def _strategies(q: sase.SaseQuery) -> Iterator[Problem]:
             and not any(c.underlined for c in conjuncts(q))
             and not equivalences(q)
         ):
-            yield Problem("partition", "partition_contiguity, but nothing says what a partition is", block.span)
+            yield Problem(
+                "partition", "partition_contiguity needs a partition, and nothing says what a partition is", block.span
+            )
         named = {argument.variable for argument in block.arguments}
         for conjunct in block.conjuncts:
             p = conjunct.condition
@@ -457,7 +459,7 @@ def _streams(q: sase.Tree) -> Iterator[Problem]:
     for query in queries_of(q):
         parts = blocks_of(query)
         if len({part.returned.stream for part in parts} - {None}) > 1:
-            yield Problem("twice", "the parts of a UNION make one stream, but it has two names", query.span)
+            yield Problem("twice", "the parts of a UNION make one stream, but give it different names", query.span)
         if len({source_of(part) for part in parts}) > 1:
             yield Problem("stream", "the parts of a UNION read different streams", query.span)
         for part in parts:

@@ -134,7 +134,7 @@ def in_order(q: sase.Tree) -> tuple[sase.SaseQuery | sase.SaseUnion, ...]:
     except CycleError as error:
         cycle: list[int] = error.args[1]
         names = " reads ".join(str(stream_of(queries[n])) for n in reversed(cycle))
-        raise IllFormed(f"streams that read each other in a circle: {names}", queries[cycle[0]].span) from None
+        raise IllFormed(f"the streams read each other in a circle: {names}", queries[cycle[0]].span) from None
 
 
 # ---------------------------------------------------------------------------------------------------------------------

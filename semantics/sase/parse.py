@@ -264,11 +264,11 @@ class _Builder(PredicateBuilder):
                 return _Index("previous", None, span)
             case [variable, "LEN" | "len"]:
                 return _Index("last", variable, span)
-        raise ParseError("an index is 1, i, i-1 or, for an array a, a.LEN", span)
+        raise ParseError("an index must be 1, i, i-1 or, for an array a, a.LEN", span)
 
     def running(self, meta: Meta, *tokens: Token) -> None:
         if [str(token) for token in tokens] != ["i", "-", "1"]:
-            raise ParseError("the events before b[i] are written b[..i-1]", span_of(meta))
+            raise ParseError("write the events before b[i] as b[..i-1]", span_of(meta))
 
 
 def _place(variable: str, index: _Index) -> sase.Index:

@@ -201,7 +201,8 @@ class LogOfRules:
         self._looks += len(items)
         if self._looks > 10 * self.budget.valuations:
             raise BudgetExceeded(
-                f"more than {10 * self.budget.valuations} looks at an event; the definition is slow by design: use a "
+                f"the rules look at events more than {10 * self.budget.valuations} times; the definition is "
+                f"slow by design: use a "
                 "shorter log, or raise the budget"
             )
         check_time()

@@ -50,7 +50,7 @@ def parse(text: str) -> SigmaQuery:
         from sigma.correlations import SigmaCorrelationRule
         from sigma.exceptions import SigmaError
     if len(text) > LONGEST:
-        raise ParseError(f"a text of rules has at most {LONGEST:,} characters; split it")
+        raise ParseError(f"the text of rules has more than {LONGEST:,} characters; split it")
     try:
         loaded = list(yaml.load_all(text, _loader()))
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # for the places alone
@@ -65,7 +65,7 @@ def parse(text: str) -> SigmaQuery:
     documents, starts = [one for one, _ in placed], [start for _, start in placed]
     for document, start in zip(documents, starts, strict=True):
         if not isinstance(document, dict) or not all(isinstance(key, str) for key in document):
-            raise ParseError("a rule is a mapping with `detection` or `correlation`", _line_at(text, start))
+            raise ParseError("a rule must be a mapping with `detection` or `correlation`", _line_at(text, start))
         if "correlation" not in document and {"type", "rules"} <= document.keys():
             message = (
                 "a correlation has its type, rules, group-by, timespan and condition below `correlation:`, indented"
@@ -241,7 +241,10 @@ def _correlation(rule: Any, parts: tuple[SigmaRule, ...], more: tuple[Threshold,
     if kind not in KINDS:
         raise Unsupported(f"{_name(rule)}: the correlation type {kind} is not supported")
     if not hasattr(condition, "op"):
-        raise Unsupported(f"{_name(rule)}: the specification has no condition with and, or, not; chain correlations")
+        raise Unsupported(
+            f"{_name(rule)}: the specification allows no and, or, not in the condition of a correlation; "
+            f"chain correlations"
+        )
     if not parts:
         raise IllFormed(f"{_name(rule)}: a correlation must refer to at least one rule")
     names = [condition.fieldref] if isinstance(condition.fieldref, str) else list(condition.fieldref or ())
@@ -250,7 +253,7 @@ def _correlation(rule: Any, parts: tuple[SigmaRule, ...], more: tuple[Threshold,
         if percentile is None or not 0 <= percentile <= 100:
             raise IllFormed(f"{_name(rule)}: value_percentile needs `percentile:`, from 0 to 100, in its condition")
     if kind not in ("event_count", "value_count", *TEMPORAL) and len(names) != 1:
-        raise IllFormed(f"{_name(rule)}: {kind} is of one field")
+        raise IllFormed(f"{_name(rule)}: {kind} needs exactly one field")
     group_by = tuple(rule.group_by or ())
     return SigmaCorrelation(
         _name(rule),
@@ -340,7 +343,7 @@ def _condition(node: Any, rule: str) -> eql.Condition:
             import sigma.types as types
 
             if not isinstance(node.value, types.SigmaString):
-                raise Unsupported(f"{rule}: a keyword is a text")
+                raise Unsupported(f"{rule}: a keyword must be a text")
             star = types.SpecialChars.WILDCARD_MULTI
             return _value(eql.EventField(KEYWORDS), star + node.value + star, rule)
         case other:

@@ -485,7 +485,7 @@ def identify_command(
     """
     if axes:
         if engine is not None or command_line:
-            raise click.UsageError("--axes does not ask an engine: leave the engine or --axes out")
+            raise click.UsageError("--axes only lists the axes and runs no engine: leave the engine or --axes out")
         for one in separations(language or "cel"):
             echo(protocol.line(_separation_json(one)) if as_json else _separation_text(one))
         return 0

@@ -157,7 +157,7 @@ def main(name: str, *arguments: str) -> None:
     try:
         module = import_module(name)
     except ImportError as error:
-        raise InputError(f"no module {name!r} of the DB-API: {error}") from None
+        raise InputError(f"the module {name!r} of the DB-API cannot be imported: {error}") from None
     if not (hasattr(module, "connect") and hasattr(module, "Error")):
         raise InputError(f"{name!r} is not a module of the DB-API: it has no connect, or no Error")
     try:

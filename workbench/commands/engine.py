@@ -123,7 +123,7 @@ def answered(text: bytes, info: protocol.EngineInfo, served: Served) -> dict[str
                 id_ = message.get("id") if isinstance(message.get("id"), str) else None
                 return {"id": id_} | run(protocol.parse_message(text, "run"), served)
             case _:
-                raise InputError(f"a message is an object whose cmd is start, run or stop, not {command_!r}")
+                raise InputError(f"a message must be an object whose cmd is start, run or stop, not {command_!r}")
     except CerifyError as error:
         return {"id": id_, "error": protocol.json_of_error(error)}
     except Exception as error:  # an engine must survive its own defects, and report them as internal errors

@@ -266,7 +266,7 @@ def _require_consistent(args: DrawArguments) -> None:
     if args.as_json and output_file is None:
         raise click.UsageError("--json needs -o, since the picture itself is printed without -o")
     if output_file is not None and output_file.suffix not in SUFFIXES:
-        raise click.UsageError(f"-o takes a file that ends in {' or '.join(SUFFIXES)}, not {output_file.name}")
+        raise click.UsageError(f"the file of -o must end in {' or '.join(SUFFIXES)}, not {output_file.name}")
 
 
 def _diagram(args: DrawArguments) -> Diagram:
@@ -329,7 +329,7 @@ def step_command(args: StepArguments) -> int:
     Exit status: 0 if it was written, 2 on an error.
     """
     if args.output_file.suffix != ".html":
-        raise click.UsageError(f"-o takes a file that ends in .html, not {args.output_file.name}")
+        raise click.UsageError(f"the file of -o must end in .html, not {args.output_file.name}")
     query, language_ = with_rule_of(args.query, args.language)
     args = replace(args, query=query, language=language_)
     with errors_in(args.query):

@@ -225,7 +225,7 @@ def _pasted(args: MatchArguments) -> tuple[MatchArguments, Pasted | None]:
     """
     if "row_reading" not in language_named(args.language).settings:
         if args.dialect is not None:
-            raise click.UsageError("--dialect is for queries in MATCH_RECOGNIZE")
+            raise click.UsageError("--dialect is only for queries in MATCH_RECOGNIZE; leave it out")
         return args, None
     from cerify.semantics.row_pattern.statement import is_statement
     from cerify.semantics.row_pattern.syntax import show as show_clause

@@ -195,7 +195,7 @@ def once(*flags: str, **attributes: Any) -> Any:
 
     def require_one(ctx: click.Context, param: click.Parameter, values: tuple[Any, ...]) -> Any:
         if len(values) > 1:
-            raise click.BadParameter(f"it is given {len(values)} times; give it once", ctx, param)
+            raise click.BadParameter(f"the option is given {len(values)} times; give it once", ctx, param)
         return values[0] if values else None
 
     return option(*flags, multiple=True, callback=require_one, **attributes)

@@ -192,8 +192,10 @@ def with_rule_of(
     query = _sql_text(query) if takes_rows else query
     if not takes_rows and (dialect is not None or readings):
         if readings and any(name.endswith("reading") for name in language_named(language).settings):
-            raise click.UsageError("--reading: this command takes the default reading; cerify match takes others")
-        raise click.UsageError("--dialect and --reading are for queries in MATCH_RECOGNIZE")
+            raise click.UsageError(
+                "this command supports only the default reading: leave --reading out, or use cerify match"
+            )
+        raise click.UsageError("--dialect and --reading are only for queries in MATCH_RECOGNIZE; leave them out")
     if not takes_rows or takes_statements:
         return query, language
     from cerify.semantics.row_pattern.check import column_types, types_of, with_days

@@ -108,7 +108,7 @@ def translate_command(
         )
         raise click.UsageError(f"there is no translation from {from_} to {to}; the translations are {known}")
     if reading and "reading" not in lang.settings:
-        raise click.UsageError("--reading is for queries of SASE+")
+        raise click.UsageError("--reading is only for queries of SASE+; leave it out")
     read = read_reading(reading)
     _, phi = read_query(query, from_)
     text: str | None = None

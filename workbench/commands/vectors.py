@@ -81,7 +81,7 @@ def vectors_command(
         written = dialect_named(dialect or "standard") if sql else None
         return _logs(query, language, schema, out, as_json, written)
     if sql:
-        raise click.UsageError("--sql is for queries in MATCH_RECOGNIZE")
+        raise click.UsageError("--sql is only for queries in MATCH_RECOGNIZE; leave it out")
     with errors_in(query):
         phi = parse(query)
         if compilable(phi):
@@ -126,7 +126,7 @@ def _logs(
         lines = [json.dumps(line, ensure_ascii=False) for line in found.lines]
         if dialect is not None:
             if not isinstance(tree, MatchRecognize):
-                raise click.UsageError("--sql is for queries in MATCH_RECOGNIZE")
+                raise click.UsageError("--sql is only for queries in MATCH_RECOGNIZE; leave it out")
             types = dict(schema.attributes if schema is not None else ())
             for row_ in (event.attributes for S in found.tables for event in S):
                 types |= {name: value_type_of(value) for name, value in row_.items() if name not in types}

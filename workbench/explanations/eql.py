@@ -71,7 +71,7 @@ class EqlExplainer(Explainer[EqlAnswer]):
 
     def explain_request(self, request: Request) -> EqlAnswer | None:
         if request.valuation is not None:
-            raise Unsupported("a match of EQL is its events; there are no variables that bind them")
+            raise Unsupported("a match of EQL has no variables that bind its events; give its positions")
         if request.events is None:
             return None
         if not request.events:

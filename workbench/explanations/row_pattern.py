@@ -280,7 +280,7 @@ class RowExplainer(Explainer[RowExplanation | NotMatched]):
         for place in sorted(C) if at is None else [*sorted(C), at]:
             self.require_on_stream(place, "--match")
         if not C and at is None:
-            raise InputError("an empty match needs --at: the row at which it is")
+            raise InputError("an empty match needs --at, the row at which it stands")
         fitting = (m for m in self.matches if set(m.events) == C and at in (None, m.at))
         found = next(fitting, None)
         return self._explained(found) if found is not None else self._rejected(C, at)

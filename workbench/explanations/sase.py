@@ -338,7 +338,7 @@ class SaseRuns:
     def explain(self, events: ComplexEvent, bound: Bindings | None = None, count: int = 1) -> Accepted | NoMatch:
         """Explain why the events are a match or not; with bindings, why they are bound so. Raises InputError."""
         if not events:
-            raise InputError("a match of SASE+ has at least one event")
+            raise InputError("--match needs at least one position: a match of SASE+ is never empty")
         if beyond := sorted(p for p in events if not 0 <= p < len(self.S)):
             raise InputError(f"position {beyond[0]} is not on the stream that is read, which has {len(self.S)} events")
         matches = self._nearby(events) if self._local else self.matches

@@ -148,4 +148,6 @@ def _filtered(steps: tuple[StepOfSequence, ...], condition: cel.Condition) -> tu
         case cel.Conjunction(left, right):
             found = _filtered(steps, left)
             return found if isinstance(found, Unsupported) else _filtered(found, right)
-    return Unsupported("a filter that compares events, or has OR, is not one on each step alone", condition.span)
+    return Unsupported(
+        "this filter compares events, or has OR; only filters on single steps have near misses", condition.span
+    )

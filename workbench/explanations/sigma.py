@@ -75,11 +75,11 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
 
     def explain_request(self, request: Request) -> SigmaAnswer | None:
         if request.valuation is not None:
-            raise Unsupported("an alert of Sigma is its events; there are no variables that bind them")
+            raise Unsupported("an alert of Sigma has no variables that bind its events; give its positions")
         if request.events is None:
             return None
         if not request.events:
-            raise InputError("--match: an alert of Sigma has at least one event")
+            raise InputError("--match needs at least one position: an alert of Sigma is never empty")
         C = request.events
         at = max(C) if request.at is None else request.at
         self.require_on_stream(at, "--at")

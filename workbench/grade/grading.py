@@ -135,7 +135,7 @@ class Exercise:
                 found = lang.deciders.difference(first, other, self.schema)
                 if isinstance(found, Different):
                     S = " ".join(event.type for event in found.stream)
-                    raise self._unusable(number, InputError(f"it means something else than answer 1 on the events {S}"))
+                    raise self._unusable(number, InputError(f"this answer differs from answer 1 on the events {S}"))
 
     def _unusable(self, number: int, error: CerifyError) -> UnusableAnswer:
         which = ", ".join(filter(None, (self.where, f"answer {number} to {self.id!r}")))

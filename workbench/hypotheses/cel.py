@@ -380,7 +380,9 @@ class CelVariant:
             mus = self._computed[key] = frozenset(self.clause(phi, i, j, follow))
             self._made += 1 + len(mus)
             if self._made > self.budget.valuations:
-                raise BudgetExceeded(f"more than {self.budget.valuations} valuations; shorten the stream")
+                raise BudgetExceeded(
+                    f"the query needs more than {self.budget.valuations} valuations; shorten the stream"
+                )
         return mus
 
     def clause(self, phi: cel.Formula, i: int, j: int, follow: cel.Formula | None) -> Iterable[Valuation]:
@@ -463,7 +465,9 @@ class CelVariant:
         """
         self._made += 1
         if self._made > self.budget.valuations:
-            raise BudgetExceeded(f"more than {self.budget.valuations} steps of backtracking; shorten the stream")
+            raise BudgetExceeded(
+                f"the query needs more than {self.budget.valuations} steps of backtracking; shorten the stream"
+            )
         if (rounds := cel.rounds_of(phi)) is not None:
             yield from self.try_rounds(rounds.phi, i, rounds.adjacent, rounds.least, rounds.most)
             return
@@ -493,7 +497,7 @@ class CelVariant:
             case cel.Derived():
                 yield from self.backtrack(phi.expansion, i)
             case _:
-                raise Unsupported(f"backtracking with {OPERATORS[type(phi)].name}")
+                raise Unsupported(f"backtracking does not support {OPERATORS[type(phi)].name}")
 
     def try_rounds(
         self, psi: cel.Formula, i: int, adjacent: bool, least: int, most: int | None
@@ -514,7 +518,7 @@ class CelVariant:
         if adjacent or gaps in ("strict", "contiguous"):
             return range(k + 1, min(k + 2, len(self.S)))
         if gaps not in ("any", "all"):
-            raise Unsupported(f"backtracking with {gaps}")
+            raise Unsupported(f"backtracking does not support gaps={gaps}")
         later = range(k + 1, len(self.S))
         return later if self.choices["overlap"] == "leftmost-first-lazy" else reversed(later)
 

@@ -104,7 +104,9 @@ class CoreVariant:
         for pair in pairs:
             self._made += 1
             if self._made > self.budget.valuations:
-                raise BudgetExceeded(f"more than {self.budget.valuations} valuations; shorten the stream")
+                raise BudgetExceeded(
+                    f"the query needs more than {self.budget.valuations} valuations; shorten the stream"
+                )
             yield pair
 
     def clause(self, phi: core.Formula) -> Iterable[Pair]:

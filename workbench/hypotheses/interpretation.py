@@ -243,7 +243,7 @@ def streams_in_order(S: Stream, how: str) -> Iterator[tuple[Stream, Sequence[int
     ties = [list(tied) for _, tied in groupby(sorted(range(len(S)), key=time), time)]
     ways = [list(permutations(tied)) if how == "time-either-way" else [tuple(tied)] for tied in ties]
     if prod(map(len, ways)) > MOST_ORDERS:
-        raise Unsupported(f"more than {MOST_ORDERS} orders of events with equal times")
+        raise Unsupported(f"events with equal times have more than {MOST_ORDERS} orders")
     for way in product(*ways):
         places = list(chain.from_iterable(way))
         yield Stream([S[p] for p in places], S.schema), places

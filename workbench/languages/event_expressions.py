@@ -94,7 +94,7 @@ class ExpressionSyntax(Syntax[Expression]):
         except (Unsupported, BudgetExceeded):
             return Checked(fragment, summary, found)
         if not found and not takes_place:
-            found = [Problem("never", "it takes place at no event of any history", body.span)]
+            found = [Problem("never", "the expression takes place at no event of any history", body.span)]
         return Checked(fragment, summary, found, (), takes_place)
 
 

@@ -149,7 +149,7 @@ def prepare(df: DataFrame, query: str, options: MatchOptions) -> Prepared:
     require_kind("budget", budget, Budget, "a cerify.Budget")
     require_frame(df)
     if df.isStreaming:
-        raise InputError("match reads data at rest; for a streaming data frame use cerify.spark.match_stream")
+        raise InputError("match cannot read a streaming data frame; use cerify.spark.match_stream")
     language, predicates = options.get("language", DEFAULT), options.get("predicates", NO_PREDICATES)
     asked = query_for(query, language, output, options.get("schema"), predicates)
     df, names = with_named(df, options)

@@ -386,7 +386,7 @@ class Limited:
         at = self.index, self.name
         if self.notes.deaths[at] >= DEATHS:
             if at in self.notes.hung:
-                raise BudgetExceeded("it did not return within its limit, and its process was killed, twice")
+                raise BudgetExceeded("the evaluator did not return within its limit, and its process was killed, twice")
             raise NoAnswer(f"{CRASHED}: the process of the evaluator died, twice")
         self.notes.begin(*at)
         if self.seconds is None:
@@ -395,7 +395,7 @@ class Limited:
             try:
                 return self.evaluator(phi, S, output)
             except MemoryError:
-                raise BudgetExceeded("it needs more memory than it may use") from None
+                raise BudgetExceeded("the evaluator needs more memory than it may use") from None
 
 
 # ---------------------------------------------------------------------------------------------------------------------

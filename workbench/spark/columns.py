@@ -86,7 +86,7 @@ def columns_of(
     listed = rows.names if listed is None else listed
     order, keys = _names(order_by), _names(partition_by)
     if not order:
-        raise InputError("order_by orders the events; name at least one column")
+        raise InputError("order_by is empty; name at least one column that orders the events")
     type_ = TYPE if type_col is None else type_col
     purposes = {"order_by": order, "partition_by": keys, "type_col": [type_], "id_col": _names(id_col)}
     for purpose, names in purposes.items():

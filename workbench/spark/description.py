@@ -138,7 +138,7 @@ def key_costs(df: DataFrame, query: str, **options: Unpack[MatchOptions]) -> Dat
     prepared = prepare(df, query, options)
     columns = prepared.columns
     if not columns.keys:
-        raise InputError("partition_by names the columns of the key, whose costs are measured")
+        raise InputError("partition_by is missing; name the columns of the key, whose costs are measured")
     if taken := [name for name in columns.keys if name in COSTS]:
         raise InputError(f"the answer has a column {taken[0]!r}; rename the column of the key")
     answer = T.StructType(

@@ -469,7 +469,7 @@ def compiled_query(query: SparkQuery, clock: str = TIME, budget: Budget = Budget
     """Return the compiled query; see `compiled`."""
     with errors_in(query.text):
         if query.language == "eql":
-            raise Unsupported("rules in EQL run over data at rest, by cerify.spark.match")
+            raise Unsupported("rules in EQL cannot run over a stream; use cerify.spark.match over data at rest")
         if (A := automaton_of(query, budget)) is not None:
             return CompiledExpression(A)
         phi = query.in_cel(budget)

@@ -316,7 +316,8 @@ def _require_at_rest(df: DataFrame) -> None:
     """Raise InputError for a streaming data frame, because Spark does not sort its rows."""
     if df.isStreaming:
         raise InputError(
-            "match_recognize reads data at rest, since a partition of a stream has no end; write the stream to a table "
+            "match_recognize cannot read a stream, because a partition of a stream has no end; write the "
+            "stream to a table "
             "and read that, or use cerify.spark.match_stream with a query in CEL"
         )
 
@@ -358,7 +359,9 @@ def recognition(schema: T.StructType, clause: str, budget: Budget = Budget(), lo
                 isinstance(e, syntax.Collection) and e.function == "ARRAY_AGG" for e in subtrees(measure.expression)
             )
             if of is None and any(lists):
-                raise Unsupported("on Spark ARRAY_AGG is a whole measure, of a column, without DISTINCT", measure.span)
+                raise Unsupported(
+                    "on Spark ARRAY_AGG must be a whole measure, of a column, without DISTINCT", measure.span
+                )
         typed = (type_of(one.expression, types_of(types)) for one in q.measures)
         measures = tuple(zip((one.name for one in q.measures), typed, values, strict=True))
         fast = plan(language, q, None, Want(Options(budget=budget), "kernel"))

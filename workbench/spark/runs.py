@@ -491,7 +491,9 @@ class SaseRun(SparkRun):
         for row in zip(*columns, strict=True):
             found[tuple((v, tuple(positions)) for v, positions in zip(variables, row, strict=True))] = None
             if len(found) > self._budget.matches:
-                raise BudgetExceeded(f"more than {self._budget.matches} matches at a time; count them, or set WITHIN")
+                raise BudgetExceeded(
+                    f"there are more than {self._budget.matches} matches at a time; count them, or set WITHIN"
+                )
         return sorted(self._match(m) for m in found if self._has(m))
 
     def _match(self, m: Bindings) -> Match:

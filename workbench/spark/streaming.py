@@ -186,9 +186,9 @@ def prepare(df: DataFrame, query: str, options: StreamOptions) -> PreparedStream
     require_release(STREAMS, "match_stream")
     require_frame(df)
     if not df.isStreaming:
-        raise InputError("match_stream reads a streaming data frame; for data at rest use cerify.spark.match")
+        raise InputError("match_stream cannot read data at rest; use cerify.spark.match")
     if options.get("event_time") is None:
-        raise InputError("give event_time: the column of the time that orders the events of a key")
+        raise InputError("event_time is missing; name the column of the time that orders the events of a key")
     output, predicates = options.get("output", "matches"), options.get("predicates", NO_PREDICATES)
     asked = with_named_predicates(
         SparkQuery(query, options.get("language", DEFAULT), output, options.get("schema"), predicates)
@@ -199,7 +199,7 @@ def prepare(df: DataFrame, query: str, options: StreamOptions) -> PreparedStream
     columns = columns_of(df.schema, asked, **names)
     event_time = columns.order[0]
     if not columns.keys:
-        raise InputError("partition_by names the columns of the key; each key is a stream of its own")
+        raise InputError("partition_by is missing; name the columns of the key, since each key is a stream of its own")
     kind = df.schema[event_time].dataType
     if not isinstance(kind, T.TimestampType | T.TimestampNTZType):
         raise InputError(f"column {event_time!r} is {kind.simpleString()}; a watermark is on timestamps, so convert it")

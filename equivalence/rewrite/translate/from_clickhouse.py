@@ -145,11 +145,13 @@ def _about_columns(call: ClickHouseCall) -> list[str]:
 
 def _pattern_of(call: ClickHouseCall) -> tuple[SequencePart, ...]:
     if len(call.parameters) != 1 or not re.fullmatch(r"'[^']*'", call.parameters[0]):
-        raise Unsupported(f"{call.function} has one parameter, the pattern")
+        raise Unsupported(f"{call.function} takes exactly one parameter, the pattern")
     parts = parse_sequence_pattern(call.parameters[0][1:-1])
     for part in parts:
         if isinstance(part, OfCondition) and part.number > len(call.conditions):
-            raise ParseError(f"(?{part.number}) asks for condition {part.number}, and there are {len(call.conditions)}")
+            raise ParseError(
+                f"(?{part.number}) stands for condition {part.number}, but there are only {len(call.conditions)}"
+            )
     while isinstance(parts[0], AnyRows):  # rows before the first and after the last row of a match
         parts = parts[1:]
     while isinstance(parts[-1], AnyRows):
@@ -171,11 +173,17 @@ def _sequence_to_rows(call: ClickHouseCall, parts: Sequence[SequencePart]) -> Tr
         match part:
             case AnyRows():
                 if clause is not None:
-                    raise Unsupported(f"next to .* a time clause measures another pair of rows: {'(?1)(?t<=9).*(?2)'}")
+                    raise Unsupported(
+                        f"a time clause next to .* cannot be translated, because it measures another pair of rows: "
+                        f"{'(?1)(?t<=9).*(?2)'}"
+                    )
                 gap = "ANY_ROW*?"
             case TimeClause():
                 if gap == "ANY_ROW*?":
-                    raise Unsupported(f"next to .* a time clause measures another pair of rows: {'(?1).*(?t<=9)(?2)'}")
+                    raise Unsupported(
+                        f"a time clause next to .* cannot be translated, because it measures another pair of rows: "
+                        f"{'(?1).*(?t<=9)(?2)'}"
+                    )
                 gap, clause = "ANY_ROW*?", part
             case AnyRow() | OfCondition():
                 name = f"ROW_{len(define) + 1}"

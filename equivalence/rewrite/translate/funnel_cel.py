@@ -217,7 +217,7 @@ def _step_of(phi: cel.Formula) -> FunnelStep:
         case cel.Filter(cel.In(cel.EventAtom(type_), name), cel.Every(variable, predicate)) if name == variable:
             return FunnelStep(_step_text(type_, predicate), type_, predicate)
     raise Unsupported(
-        "the event that may not occur in between must be of one type, with or without a condition", phi.span
+        "the event that is forbidden in between must be of one type, with or without a condition", phi.span
     )
 
 

@@ -57,7 +57,9 @@ def funnel_sql(
     times; without it the sentences of the result say how levels may differ.
     """
     if dialect not in DIALECTS:
-        raise IllFormed(f"no dialect {dialect!r}{did_you_mean(dialect, DIALECTS)}; there is {', '.join(DIALECTS)}")
+        raise IllFormed(
+            f"there is no dialect {dialect!r}{did_you_mean(dialect, DIALECTS)}; there is {', '.join(DIALECTS)}"
+        )
     if question.mode is not None and dialect != "clickhouse":
         raise Unsupported(f"the mode {question.mode} exists only in ClickHouse")
     if question.window is not None and isinstance(question.window.window, EventWindow):

@@ -93,7 +93,7 @@ def test_a_stream_is_refused_before_it_starts(spark: SparkSession) -> None:
 
     stream = spark.readStream.format("rate").load().selectExpr("'a' AS symbol", "value AS day", "value AS price")
     for function in (match_recognize, describe):
-        with pytest.raises(InputError, match="data at rest"):
+        with pytest.raises(InputError, match="cannot read a stream"):
             function(stream, CLAUSE)
 
 

@@ -108,7 +108,7 @@ def test_show_parses_back(text: str) -> None:
         ("A FILTER AND A.x > 3", "AND", "the formula or condition before AND is missing"),
         ("A FILTER A.x > 'open", "'", "does not end"),
         ("A FILTER x > 3", "x > 3", "whose attribute"),
-        ("A FILTER 3 > 2", "3 > 2", "compares an attribute"),
+        ("A FILTER 3 > 2", "3 > 2", "must compare an attribute"),
         ("A FILTER A[B.x > 3]", "A[B.x > 3]", "stands alone"),
         ("A FILTER A.x like '('", "'('", "regular expression"),
         ("A FILTER A.x > 1e999", "1e999", "too large"),

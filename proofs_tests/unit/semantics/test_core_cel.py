@@ -378,7 +378,7 @@ def test_no_more_parentheses_than_needed() -> None:
         ("A AS a AND B AS b", "AND", "not expected"),
         ("A AS a FILTER a.x > 'open", "'", "does not end"),
         ("A AS a FILTER x > 3", "x > 3", "whose attribute"),
-        ("A AS a FILTER 3 > 2", "3 > 2", "compares an attribute"),
+        ("A AS a FILTER 3 > 2", "3 > 2", "must compare an attribute"),
         ("A AS a FILTER a[b.x > 3]", "a[b.x > 3]", "stands alone"),
         ("A AS a FILTER a.type = 'B'", "type", "not an attribute"),
         ("A AS a FILTER a.x like '('", "'('", "regular expression"),

@@ -123,7 +123,7 @@ def test_parentheses_are_written_where_needed_only() -> None:
         ("b or order(I) = 5", 5, 17, "two attribute variables"),
         ("a[x.n > 5]", 1, 10, "an attribute stands alone"),
         ("a[type = 'b']", 2, 6, "not an attribute"),
-        ("a[n > 'x]", 6, 7, "a string that does not end"),
+        ("a[n > 'x]", 6, 7, "the string does not end"),
         ("y := x; x := a; y", 5, 6, "define it before its use"),
         ("y := a or y; y", 10, 11, "define it before its use"),
         ("y := a; y := b; y", 8, 14, "defined twice"),

@@ -85,7 +85,9 @@ def test_what_is_no_event_is_refused_with_its_place() -> None:
 @pytest.mark.parametrize("events", ["a.csv", Path("a.csv"), 3])
 def test_what_is_no_collection_of_events_is_refused(events: Any) -> None:
     """A path is not iterated letter by letter."""
-    with pytest.raises(InputError, match=r"^events are a Stream, a list or a table, not .*; a file is read by cerify"):
+    with pytest.raises(
+        InputError, match=r"^events must be a Stream, a list or a table, not .*; read a file with cerify"
+    ):
         Stream(events)
 
 
@@ -186,7 +188,7 @@ def test_a_table_of_nothing_but_texts_and_times_has_its_times_checked_and_in_utc
 
     for type_ in (pa.timestamp("s"), pa.timestamp("us"), pa.timestamp("us", "UTC")):
         assert Stream.from_table(table(5, type_)).table.schema.field("x").type == pa.timestamp("us", "UTC")
-    with pytest.raises(InputError, match="row 0, field 'x': a time outside the years 1 to 9999"):
+    with pytest.raises(InputError, match="row 0, field 'x': the time is outside the years 1 to 9999"):
         Stream.from_table(table(10**18, pa.timestamp("us", "UTC")))
 
 

@@ -115,9 +115,9 @@ def test_other_fields_of_a_log_may_be_meant(write: Write) -> None:
         (XES[:-8], "not XML: no element found"),
         (
             XES.replace("<log ", '<!DOCTYPE log [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>\n<log ', 1),
-            "it has a document type, and cerify reads no entities",
+            "the file has a document type, and cerify reads no entities",
         ),
-        ("<log>" + "<a>" * 70 + "</a>" * 70 + "</log>", "elements more than 64 deep"),
+        ("<log>" + "<a>" * 70 + "</a>" * 70 + "</log>", "elements are nested more than 64 deep"),
         (
             '<log><trace><event><string key="time:timestamp" value="x"/></event></trace></log>',
             "no field 'concept:name' for the event type",

@@ -429,7 +429,7 @@ def test_the_named_column_is_meant_where_another_has_the_reserved_name(write: Ca
          "'%d/%m/%Y', in Python time_format, reads times of this form"),
         ("e.csv", "kind,when\n,1\n", ", line 2, field 'kind': " + NO_TYPE),
         ("e.parquet", pa.table({"kind": ["T"], "when": pa.array([10**18], pa.timestamp("us"))}),
-         ", position 0, field 'when': a time outside the years 1 to 9999"),
+         ", position 0, field 'when': the time is outside the years 1 to 9999"),
         ("e.jsonl", '{"kind": "T", "when": "31.Jan"}\n',
          f", line 1, field 'when': '31.Jan' is not a time; {FORMS}"),
         ("e.jsonl", '{"kind": "T", "when": "9999-12-31T23:59:59-23:59"}\n', ", line 1, field 'when': "
@@ -481,7 +481,7 @@ def test_a_missing_reserved_column_is_named(write: Callable[..., Path]) -> None:
         ('{"type": "T"}\n[]\n', ", line 2: "),
         ('{"type": "X"}\n', ", line 1: unknown event type 'X'"),
         ('{"id": 1}\n', ", line 1: no field 'type' for the event type"),
-        ('{"type": "T", "id": 1, "id": 2}\n', ", line 1: two values for 'id' in one object"),
+        ('{"type": "T", "id": 1, "id": 2}\n', ", line 1: 'id' has two values in one object"),
         ("", ": no events; "),
         (" \n\n", ": no events; "),
     ],
@@ -561,11 +561,12 @@ def test_arrow_types_are_brought_to_ours(write: Callable[..., Path]) -> None:
     [
         (pa.array([0, 1, 2**63], pa.uint64()),
          ", position 2, field 'x': 9223372036854775808 cannot be stored exactly as a 64-bit int"),
-        (pa.array([0, 10**18, 0], pa.timestamp("us")), ", position 1, field 'x': a time outside the years 1 to 9999"),
+        (pa.array([0, 10**18, 0], pa.timestamp("us")),
+         ", position 1, field 'x': the time is outside the years 1 to 9999"),
         (pa.array([[1], [], []]), ", field 'x': a list, whose number of elements is the "
          "attribute 'x.count'; 'x.any.x' says whether x is one of them"),
-        (pa.array([1, 2, 3]).cast(pa.decimal128(21, 2)), ", field 'x': a column of type decimal128(21, 2); an "
-         "attribute is int, float, string, bool, timestamp, so convert it or leave it out"),
+        (pa.array([1, 2, 3]).cast(pa.decimal128(21, 2)), ", field 'x': the column has type decimal128(21, 2); an "
+         "attribute is int, float, string, bool, timestamp, so convert the column or leave it out"),
     ],
 )  # fmt: skip
 def test_arrow_columns_that_have_no_place_are_refused(
@@ -819,7 +820,7 @@ def test_an_integer_of_very_many_digits_is_refused(write: Callable[..., Path]) -
 def test_a_key_twice_among_very_many_is_found_in_linear_time() -> None:
     """Each key was counted by itself: minutes for this object."""
     keys = [f'"a{i}": 0' for i in range(100_000)]
-    with pytest.raises(InputError, match="two values for 'a99999' in one object"):
+    with pytest.raises(InputError, match="'a99999' has two values in one object"):
         parse_json("{" + ", ".join([*keys, keys[-1]]) + "}", "it")
 
 

@@ -178,8 +178,13 @@ def test_random_clauses_are_read_back(seed: int) -> None:
         ("PATTERN (A) DEFINE A AS STRUCT(x) = 1", Unsupported, "an ARRAY_AGG for each field", "STRUCT(x)"),
         ("MEASURES UPPER(1) AS m PATTERN (A)", IllFormed, "1 is a number, and a string is expected", "1"),
         ("PATTERN (A) DEFINE A AS INTERVAL '1' DAY > 5", IllFormed, "is an interval, and 5 a number; write a", "5"),
-        ("MEASURES COUNT(*) n PATTERN (A)", ParseError, "AS is missing: a measure is an expression AS n", "COUNT(*) n"),
-        ("MEASURES ARRAY_AGG(x, ',') AS m PATTERN (A)", ParseError, "takes one argument", None),
+        (
+            "MEASURES COUNT(*) n PATTERN (A)",
+            ParseError,
+            "AS is missing: write a measure as an expression AS n",
+            "COUNT(*) n",
+        ),
+        ("MEASURES ARRAY_AGG(x, ',') AS m PATTERN (A)", ParseError, "takes exactly one argument", None),
         ("SEEK PATTERN (A)", ParseError, "SEEK is for row patterns in WINDOW", "SEEK"),
         ("PATTERN (A) DEFINE B AS x > 1", IllFormed, "DEFINE has a condition for B, which is not", "B AS x > 1"),
         ("PATTERN (A) DEFINE A AS B.x > 1", IllFormed, "the variable B is not in the pattern", "B.x"),
@@ -242,9 +247,9 @@ MISWRITTEN = {  # with « » around the place of the error
     "MATCH_RECOGNIZE (MEASURES COUNT(*) AS «PATTERN» (A))":
         "the name is missing before PATTERN: a measure is an expression AS name",
     "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS s = «'»abc)":
-        "a string that does not end; a ' inside of a string is written ''",
+        "the string does not end; write a ' inside a string as ''",
     'MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS s = «"»abc)':
-        'a name in quotation marks that does not end; a string is written with \'…\', not "…"',
+        'the name in quotation marks does not end; write a string with \'…\', not "…"',
     "MATCH_RECOGNIZE (PATTERN (A B «DEFINE» A AS x > 1)": "')' is missing before 'DEFINE'",
     "MATCH_RECOGNIZE (PATTERN (A B) DEFINE A AS x > 1 «B» AS x > 2)": "',' is missing before 'B'",
     "MATCH_RECOGNIZE (PATTERN (A«;» B) DEFINE A AS x > 1)": "';' is not expected here; leave it out",
@@ -563,7 +568,7 @@ def test_options_of_bigquery() -> None:
     q = in_dialect(clause.format("TRUE"), "bigquery")
     assert q.longest
     assert parse(show(q)) == q
-    with pytest.raises(Unsupported, match="one option"):
+    with pytest.raises(Unsupported, match="can only have OPTIONS"):
         in_dialect(clause.replace("use_longest_match", "speed").format("TRUE"), "bigquery")
     with pytest.raises(Unsupported, match="does not have the longest match"):
         in_dialect(clause.format("TRUE"), "trino")

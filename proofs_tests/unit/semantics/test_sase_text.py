@@ -108,7 +108,7 @@ def test_what_returns_an_aggregate_and_what_names_a_type() -> None:
         ("PATTERN SEQ(A+ a) RETURN a.x", r"write A\+ a\[\]", "A+ a"),
         ("PATTERN SEQ(A a[]) RETURN a.x", r"write A\+ a\[\]", "A a[]"),
         ("PATTERN SEQ(A a) WHERE x = 1 RETURN a.x", "whose attribute is 'x'", "x"),
-        ("PATTERN SEQ(A a) WHERE a[2].x = 1 RETURN a.x", "an index is 1, i, i-1", "[2]"),
+        ("PATTERN SEQ(A a) WHERE a[2].x = 1 RETURN a.x", "an index must be 1, i, i-1", "[2]"),
         ("PATTERN SEQ(A+ a[]) WHERE a[b.LEN].x = 1 RETURN a.x", r"a\[a.LEN\]", "[b.LEN]"),
         ("PATTERN SEQ(A+ a[]) WHERE sum(a[..i-2].x) = 1 RETURN a.x", r"b\[..i-1\]", "[..i-2]"),
         ("PATTERN SEQ(A+ a[]) WHERE highest(a[].x) = 1 RETURN a.x", "they need one", "highest(a[].x)"),

@@ -349,7 +349,12 @@ def test_what_does_not_fit_is_a_warning_or_an_error(command: str, events: Path, 
             "\nT AND H\n^^^^^^^\n",
         ),
         ("H ; (T FILTER T.tmp > 4 AND T.tmp < 3)", "cel", "this has no match on any stream", "\n     ^^^^^"),
-        ("T and H", "event-expression", "it takes place at no event of any history", "\nT and H\n^^^^^^^\n"),
+        (
+            "T and H",
+            "event-expression",
+            "the expression takes place at no event of any history",
+            "\nT and H\n^^^^^^^\n",
+        ),
         (
             "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS id > 2 AND id < 1)",
             "row-pattern",

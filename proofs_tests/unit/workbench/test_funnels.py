@@ -256,7 +256,7 @@ def test_the_table_of_the_guide_has_the_levels() -> None:
         (["a"] * 33, {}, IllFormed, "1 to 32 steps"),
         ([3], {}, IllFormed, "a step is a text"),
         ([" "], {}, IllFormed, "a step is empty"),
-        (["view[x"], {}, ParseError, "ends with ]"),
+        (["view[x"], {}, ParseError, "end it with ]"),
         (["view[x > ]"], {}, ParseError, "not expected"),
         (["view[x > 1] or pay[x > 2]"], {}, ParseError, "in the step"),
         (["view"], {"within": "7 dys"}, IllFormed, "not a window"),
@@ -483,7 +483,7 @@ def test_the_command_writes_files(
     for twice in ("--by", "--within", "--between", "--split", "--why", "--mode"):
         given = "strict_order" if twice == "--mode" else "user"
         status, _, err = run(file, "view", twice, given, twice, given, capfd=capfd, monkeypatch=monkeypatch)
-        assert (status, "it is given 2 times" in err) == (2, True)
+        assert (status, "the option is given 2 times" in err) == (2, True)
     assert "<de>" not in page
     status, out, _ = run(*asked, "--json", capfd=capfd, monkeypatch=monkeypatch)
     answer = json.loads(out)
@@ -547,7 +547,7 @@ def test_texts_of_funnels_are_read_back(text: str, shown: str) -> None:
         ("FUNNEL a, b WITHIN", "something is missing after WITHIN"),
         ("FUNNEL a,, b", "something is missing here"),
         ("FUNNEL a BY k BY k", "BY is written twice"),
-        ("FUNNEL a OF b", "OF belongs to SEQUENCE"),
+        ("FUNNEL a OF b", "OF, which belongs to SEQUENCE"),
         ('FUNNEL "a, b', "does not end"),
         ("A ; B", "begins with FUNNEL"),
         ("view, pay", "write a funnel as in FUNNEL view, pay WITHIN 1 hour BY user"),

@@ -251,7 +251,7 @@ def test_answers_of_a_teacher_that_mean_different_things_are_refused(tmp_path: P
     line = {"id": "loop", "sentence": "It.", "schema": {"A": {}}, "answers": ["A", "A OR A", "A+"]}
     file.write_text(json.dumps(line))
     with pytest.raises(
-        UnusableAnswer, match=r"answer 3 to 'loop': it means something else than answer 1 on the events A A$"
+        UnusableAnswer, match=r"answer 3 to 'loop': this answer differs from answer 1 on the events A A$"
     ):
         exercises(file)
 

@@ -219,14 +219,14 @@ NO_TEXT = pa.array([b"\xff"]).view(pa.string())  # as it may come from a socket
         ([{"type": None}], "event 0: its type is None"),
         ([{"type": "A", 5: 1}], "event 0: the attribute name 5 is not a string"),
         ([{"type": "A", "x": 1}, {"type": "A", "\ud800": 1}], "event 1: the attribute name"),
-        ([{"type": "A", "x": np.array([1, 2])}], "event 0, attribute 'x': a value of type ndarray"),
+        ([{"type": "A", "x": np.array([1, 2])}], "event 0, attribute 'x': the value has type ndarray"),
         ([5], r"event 0 is 5; write Event\('T', {'x': 1}\) or {'type': 'T', 'x': 1}"),
         (pa.table({"x": [1]}), "no column 'type' for the event type; the columns are x"),
         (pa.table({"type": ["A"], "x": [[1]]}), "field 'x': a list, whose number of elements is the attribute"),
-        (Foreign(pa.chunked_array([[1]])), "Foreign: cannot be read as a table of events"),
-        (pa.table({"type": ["A"], "x": NO_TEXT}), "Table: cannot be read as a table of events: .*UTF8"),
-        (pa.table({"type": NO_TEXT.dictionary_encode()}), "Table: cannot be read as a table of events: .*UTF8"),
-        (pa.record_batch({"type": NO_TEXT}), "RecordBatch: cannot be read as a table of events: .*UTF8"),
+        (Foreign(pa.chunked_array([[1]])), "this Foreign cannot be read as a table of events"),
+        (pa.table({"type": ["A"], "x": NO_TEXT}), "this Table cannot be read as a table of events: .*UTF8"),
+        (pa.table({"type": NO_TEXT.dictionary_encode()}), "this Table cannot be read as a table of events: .*UTF8"),
+        (pa.record_batch({"type": NO_TEXT}), "this RecordBatch cannot be read as a table of events: .*UTF8"),
         ("nothing.csv", "no file nothing.csv"),
     ],
 )
@@ -314,7 +314,7 @@ def test_a_frame_without_rows_is_a_stream_without_events() -> None:
 def test_no_time_of_numpy_is_an_absent_attribute_and_an_array_is_no_value() -> None:
     assert list(Stream([Event("A", {"x": np.datetime64("NaT")})])) == [Event("A")]  # type: ignore[dict-item]
     assert list(Stream([{"type": "A", "x": np.datetime64("NaT"), "y": np.int64(1)}])) == [Event("A", {"y": 1})]
-    with pytest.raises(InputError, match="event 0, attribute 'x': a value of type ndarray"):
+    with pytest.raises(InputError, match="event 0, attribute 'x': the value has type ndarray"):
         Stream([{"type": "A", "x": np.array([1])}]).require_read()
 
 
@@ -322,7 +322,7 @@ def test_no_time_of_numpy_is_an_absent_attribute_and_an_array_is_no_value() -> N
 def test_a_time_whose_utc_is_outside_the_years_is_refused(year: int, month: int, day: int, hours: int) -> None:
     """Tables of MATCH_RECOGNIZE ended in an OverflowError, and the column of Arrow had the year 0."""
     when = datetime(year, month, day, 12, tzinfo=timezone(timedelta(hours=hours)))
-    with pytest.raises(InputError, match="event 0, attribute 'x': a time outside the years 1 to 9999"):
+    with pytest.raises(InputError, match="event 0, attribute 'x': the time is outside the years 1 to 9999"):
         Stream([{"type": "A", "x": when}]).require_read()
 
 
@@ -368,10 +368,10 @@ def test_a_time_of_numpy_is_a_time_in_each_unit(unit: str) -> None:
     ("value", "message"),
     [
         (np.datetime64("2021-01-01T00:00:00.000000000001", "ps"), "has digits beyond nanoseconds"),
-        (np.datetime64("20000-01-01", "s"), "a time outside the years 1 to 9999"),
-        (np.datetime64("20000-01-01", "us"), "a time outside the years 1 to 9999"),
-        (np.timedelta64(5, "ns"), "a value of type timedelta64"),
-        (np.timedelta64(5, "s"), "a value of type timedelta64"),
+        (np.datetime64("20000-01-01", "s"), "the time is outside the years 1 to 9999"),
+        (np.datetime64("20000-01-01", "us"), "the time is outside the years 1 to 9999"),
+        (np.timedelta64(5, "ns"), "the value has type timedelta64"),
+        (np.timedelta64(5, "s"), "the value has type timedelta64"),
     ],
 )
 def test_what_is_no_time_of_numpy_is_refused(value: object, message: str) -> None:
@@ -394,7 +394,7 @@ def test_a_schema_that_is_none_is_a_typed_error(tmp_path: Path) -> None:
     file = tmp_path / "e.csv"
     file.write_text("type\nA\n")
     for take in (Stream, as_stream, lambda events, schema: read_stream(file, schema=schema)):
-        with pytest.raises(IllFormed, match=r"a schema is a cerify.Schema, not a dict"):
+        with pytest.raises(IllFormed, match=r"a schema must be a cerify.Schema, not a dict"):
             take([{"type": "A"}], schema={"A": {}})
 
 

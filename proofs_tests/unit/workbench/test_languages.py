@@ -375,7 +375,7 @@ def test_check(run: Run) -> None:
     assert [(problem["rule"], problem["span"]) for problem in answer["problems"]] == [("unsafe", [10, 36])]
     assert (unsafe.return_value, answer["satisfiable"]) == (1, True)
     never = run(simplify.check_command, "a and b")
-    assert "never: it takes place at no event of any history" in never.output
+    assert "never: the expression takes place at no event of any history" in never.output
     values = json.loads(run(simplify.check_command, "p(X) := a(X, Y) and b(Y); p(1)", "--json").output)
     assert (values["satisfiable"], values["problems"]) == (None, [])
     assert values["fragment"] == {"names": True, "correlation_variables": False, "attribute_variables": True}
@@ -481,7 +481,7 @@ def test_a_whole_stream_is_explained(run: Run, file: str) -> None:
     hint = "--at N says why it does not take place at event N."
     expected = f"after events 0 to 2: does not take place\n\n{hint}\n"
     assert (nothing.stdout, nothing.return_value) == (expected, 1)
-    assert nothing.stderr == "cerify: warning: it takes place at no event of any history\nNULL\n^^^^\n"
+    assert nothing.stderr == "cerify: warning: the expression takes place at no event of any history\nNULL\n^^^^\n"
     for wrong in (["--output", "valuations"], ["--valuation", "{}"]):
         assert isinstance(run(explain.explain_command, "withdraw", file, *wrong).exception, click.UsageError)
     for wrong in (["--match", "1,2"], ["--match", "1", "--at", "2"], ["--at", "9"]):

@@ -426,8 +426,8 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("what a variable binds", lambda: cerify.explain("A", S, valuation={"A": 0})),  # type: ignore[dict-item]
     ("a query", lambda: cerify.parse(3)),  # type: ignore[arg-type]
     ("the types of a schema", lambda: Schema({"A": 3})),  # type: ignore[dict-item]
-    ("events are", lambda: Stream(3)),  # type: ignore[arg-type]
-    ("events are", lambda: cerify.match("A", None)),  # type: ignore[arg-type]
+    ("events must be", lambda: Stream(3)),  # type: ignore[arg-type]
+    ("events must be", lambda: cerify.match("A", None)),  # type: ignore[arg-type]
     ("event 0: its attributes", lambda: Stream([Event("A", 3)])),  # type: ignore[arg-type]
     ("language: expected the name", lambda: cerify.match("A", S, language=None)),  # type: ignore[call-overload]
     ("language: expected the name", lambda: cerify.equivalent("A", "A", languages=(5, "cel"))),  # type: ignore[arg-type]
@@ -435,7 +435,7 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     ("profile: expected the name", lambda: cerify.generate(profile=[])),  # type: ignore[arg-type]
     ("what a valuation binds: expected the name", lambda: cerify.explain("A", S, valuation={5: [0]})),  # type: ignore[dict-item]
     ("event 0 is 1, which is not an event", lambda: Schema.from_events([1])),  # type: ignore[list-item]
-    ("events are .*, not 'x'", lambda: Schema.from_events("x")),  # type: ignore[arg-type]
+    ("events must be .*, not 'x'", lambda: Schema.from_events("x")),  # type: ignore[arg-type]
     ("unknown event type C", lambda: cerify.match("C", S, strict="yes")),  # type: ignore[typeddict-item]
     ("a position", lambda: cerify.explain("A", S, [[0]])),  # type: ignore[list-item]
     ("a position", lambda: cerify.explain("A", S, valuation={"A": [[0]]})),  # type: ignore[list-item]
@@ -537,7 +537,7 @@ def test_an_argument_in_another_encoding_than_the_locale_points_to_it(
     ],
 )
 def test_a_number_of_many_digits_is_refused_in_a_short_message(language: str, query: str) -> None:
-    with pytest.raises(ParseError, match="a whole number has at most 308 digits") as caught:
+    with pytest.raises(ParseError, match="the whole number has more than 308 digits") as caught:
         cerify.parse(query.format("1" * 5000), language=language)
     assert len(caught.value.described()) < 400
 

@@ -162,7 +162,7 @@ def test_what_needs_z3_is_tried_on_short_streams_and_said_to_be(monkeypatch: pyt
 
 def test_what_takes_too_long_has_no_advice_that_the_page_cannot_follow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "BUDGET", Budget(seconds=0))
-    simpler = "it takes more than 0 seconds; simplify it"
+    simpler = "the call takes more than 0 seconds; simplify the query"
     assert ask("evaluate")["error"]["message"] == f"{simpler}, or take a shorter stream"
     monkeypatch.setitem(session.REQUESTS, "draw", session.evaluate)
     assert ask("draw")["error"]["message"] == simpler
@@ -217,7 +217,7 @@ def test_what_is_pasted_becomes_the_stream(text: str) -> None:
         ('type,x\nA,"1', "what was pasted, line 2: a quotation mark is opened"),
         ("user,x\na,1", "what was pasted has no column for the event type: call one of user, x 'type'"),
         ('[{"type": "A"}, {"x": 1}]', "what was pasted, event 1: an event needs the key 'type'"),
-        ('[{"type": "A", "x": [1]}]', "what was pasted, event 0, field 'x': a list"),
+        ('[{"type": "A", "x": [1]}]', "what was pasted, event 0, field 'x': the value is a list"),
         ('{"type": "A"}\n{x', "what was pasted, line 2: not JSON"),
         ("type\n" + "A\n" * 1001, "what was pasted has 1001 events; the page takes 1000"),
         ("  ", "what was pasted is empty"),

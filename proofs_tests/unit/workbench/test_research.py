@@ -90,13 +90,13 @@ def test_a_plot_and_a_wrong_column(tmp_path: Path) -> None:
     for suffix, key in ((".png", b"Description"), (".pdf", b"Subject")):
         found.plot("size", ["states"], tmp_path / f"t{suffix}")
         assert key in (tmp_path / f"t{suffix}").read_bytes()
-    with pytest.raises(IllFormed, match="no column weight; there are size, query, states"):
+    with pytest.raises(IllFormed, match="no column weight; the columns are size, query, states"):
         found.plot("size", ["weight"], tmp_path / "u.svg")
 
 
 def test_wrong_names() -> None:
     with pytest.raises(IllFormed, match="there is no profile 'nothing'"):
         random_formulas([1], 1, "nothing")
-    with pytest.raises(IllFormed, match=r"ends in \.csv or \.parquet"):
+    with pytest.raises(IllFormed, match=r"end in \.csv or \.parquet"):
         experiment(lambda rng: [], []).write("t.txt")
     assert experiment(lambda rng: [ExperimentCase({}, query, Stream([])) for query in ()], []).rows == []

@@ -363,9 +363,7 @@ def test_explain_does_not_guess_whether_rows_can_be_labelled() -> None:
     found = made.reasons(frozenset(range(6)), None)
     assert found == ("the rows can be labelled A{6}, but after row 5 the pattern needs A or B",)
     (reason,) = replace(made, budget=Budget(valuations=60)).reasons(frozenset(range(6)), None)
-    known = (
-        "the match that begins at row 0 is another: A{7}; whether these rows can be labelled is not known: more than 60"
-    )
+    known = "the match that begins at row 0 is another: A{7}; whether these rows can be labelled is not known: "
     assert reason.startswith(known)
 
 
@@ -535,7 +533,7 @@ def test_what_a_statement_gives(statement: str, columns: tuple[str, ...], rows: 
         ("SELECT * FROM (SELECT x AS y) {}", IllFormed, "no column x", "x"),
         ("SELECT * FROM (VALUES (1), (2, 3)) AS t (x) {}", ParseError, "the first has 1", "2, 3"),
         ("SELECT * FROM (VALUES (1, 2)) AS t (x) {}", ParseError, "1 names, and a row has 2", " AS t (x)"),
-        ("SELECT * FROM (VALUES 1) AS t (x) {}", ParseError, "rows in parentheses", None),
+        ("SELECT * FROM (VALUES 1) AS t (x) {}", ParseError, "rows after VALUES in parentheses", None),
         ("SELECT * FROM (SELECT * FROM t UNION SELECT * FROM t) {}", Unsupported, "without ALL", "UNION"),
         (
             "SELECT * FROM (SELECT 1 AS a UNION ALL SELECT 2, 3) {}",
@@ -1053,7 +1051,7 @@ def test_texts_and_keys_of_dialects() -> None:
     days = read_pasted(clause.replace("u = {}", "o <= PREV(o) + 30 / 1440"), "oracle").clause
     assert "in Snowflake only beside DATEs" in show_in_dialect(days, *map(dialect_named, ("oracle", "snowflake")))[1][0]
     whole = read_pasted(clause.replace("u = {}", "REGEXP_LIKE(u, 'a')"), "trino").clause
-    with pytest.raises(Unsupported, match="REGEXP_LIKE of Snowflake is of the whole text"):
+    with pytest.raises(Unsupported, match="REGEXP_LIKE of Snowflake must match the whole text"):
         show_in_dialect(whole, dialect_named("trino"), dialect_named("snowflake"))
     keys = "MATCH_RECOGNIZE (PARTITION BY STRUCT(u, o) ORDER BY o MEASURES COUNT(*) AS n PATTERN (A) DEFINE A AS TRUE)"
     with pytest.warns(QueryWarning, match="a STRUCT in PARTITION BY makes the groups of its fields"):
