@@ -214,7 +214,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
             elif p > at or time > t:
                 yield f"event {p} comes after event {at}"
             elif t - time > w and p in {o.at for k in own for o in groups[k]} and not re.search(rf"{p},? is", said):
-                yield f"event {p} is {_seconds(t - time - w)} too early for the timespan {rule.timespan}"
+                yield f"event {p} is {_seconds(t - time)} before event {at}; the timespan is {rule.timespan}"
 
     def _rejected_event(self, rule: SigmaCorrelation, p: int) -> Iterator[str]:
         """Yield why an event is in no occurrence of a correlation's rules."""
