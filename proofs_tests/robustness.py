@@ -98,7 +98,8 @@ def faults_section(found: Mapping[str, Row]) -> str:
         return [name, *(short_fault(str(r.get(fault, ""))) for fault in FAULTS)]
 
     text = (
-        "Each work was killed 50 times. *Killed* counts the runs that were complete: all had the same result.\n"
+        "Each work was killed 50 times. *Killed* counts the killed runs that ended with a complete result; all had "
+        "the same one.\n"
         "*No room* says how many calls with little room on the disk were refused: all others gave the same.\n"
     )
     return f"{text}\n" + dated("`python -m proofs_tests.faults WORK --kills 50 --store`", header, found, row)

@@ -50,7 +50,7 @@ class FunnelWindow:
     window: Window
 
     def on_axis(self, unit: int, floating: bool) -> int | float:
-        """Return the largest allowed difference as a number on an axis.
+        """Return the length of the window as a number on an axis.
 
         unit: how much one second is on the axis; 1 for a window on an attribute.
 

@@ -38,9 +38,9 @@ UNIT_TYPES: Mapping[str, TimeUnit] = {f"timestamp[{unit}]": unit for unit in get
 class Schema:
     """The attributes of each event type and their value types (tods21, section 4).
 
-    An attribute name has one value type throughout a schema: a stream keeps one Arrow column for each. The types
-    timestamp[s], [ms], [us] and [ns] are timestamps that readers find as numbers since 1970; units has these units, and
-    types has timestamp. order is the order of the times of streams, for comparisons of queries: "strict",
+    An attribute name has one value type throughout a schema: a stream keeps one Arrow column for each. Readers
+    read numbers since 1970 as times for the types timestamp[s], [ms], [us] and [ns]; for such an attribute `types` has
+    timestamp and `units` the unit. order says how times may follow each other where queries are compared: "strict",
     "non-decreasing" or "any"; None leaves it open. Equality of schemas ignores units and order.
     """
 

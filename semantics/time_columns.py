@@ -476,5 +476,5 @@ def how_to_type(field: str, fields: Iterable[object], reserved: Iterable[str]) -
 
 
 def is_blank(type_: object) -> bool:
-    """Return whether a value in the field of the type means that there is no type."""
+    """Return whether this value of the type field means that the event has no type."""
     return type_ is None or (isinstance(type_, str) and not type_)

@@ -182,7 +182,7 @@ def value_type_of(value: Value) -> ValueType:
 
 
 def kind(value: Value | timedelta) -> ValueKind:
-    """Return the kind of a value, by which values can be compared."""
+    """Return the kind of a value; an order compares values of the same kind only."""
     match value:
         case bool():
             return "bool"

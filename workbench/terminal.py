@@ -84,7 +84,7 @@ def echo(text: str, *, colour: str = "", error: bool = False, newline: bool = Tr
 
 
 def echo_error(message: str) -> None:
-    """Write a message of the program to standard error: its name, and carets below a query, are red on a terminal."""
+    """Write an error message to standard error; on a terminal the program's name and carets are red."""
     name, *lines = "cerify:", *shielded(message).split("\n")
     lines = [click.style(line, fg="red", bold=True) if line.strip(" \t^") == "" else line for line in lines]
     text = "\n".join(lines)

@@ -167,8 +167,8 @@ class _SlotColumns:
 class EqlColumnEvaluator(Evaluator):
     """Finds the matches of an EQL query over a log that comes in batches of columns, by the compiled loop.
 
-    Memory is bounded by the number of keys times the square of the number of steps; with maxspan only the keys within
-    twice maxspan count. Raises InputError for events that come too late for that.
+    Memory is bounded by the number of keys times the square of the number of steps. With maxspan, only the keys of the
+    last 2 * maxspan are kept. Raises InputError for an event that is older than that.
     """
 
     STATE = "columns"

@@ -290,7 +290,7 @@ class ValuesStore(ChainStore):
 
 
 def _marks_of(transitions: TransitionTables) -> list[list[int]]:
-    """Return for each class of events the sets of labels with which steps from the initial state mark such an event."""
+    """Return, for each class of events, the label sets of the transitions from the initial state that mark it."""
     begin = transitions.begin.tolist()
     steps = [transitions.marks[begin[c] : begin[c + 1]] for c in range(len(transitions.skip))]
     return [of_class[of_class[:, 0] == 0, 1].tolist() for of_class in steps]

@@ -160,7 +160,7 @@ class _Check:
                 yield from self._rounds(psi, U, C[k:], _outside(mu, U))
 
     def _rivals_of(self, phi: Choice, nu: Places, last: int) -> list[Positions]:
-        """Return the complex events of the operand that end at a position, given nu for the variables around it."""
+        """Return the operand's complex events that end at `last`; nu has the places of variables bound outside phi."""
         key = id(phi), frozenset(nu.items()), last
         if key not in self._rivals:
             ending = self._ending(phi.phi).get(last, [])

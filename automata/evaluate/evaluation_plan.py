@@ -153,11 +153,11 @@ def batch_scope(phi: Formula) -> Scope | Unsupported:
 
 
 def scope_of_counts(phi: Formula) -> Scope | None:
-    """Return the scope of LAST of counted events that has windows and keys inside, or different values.
+    """Return the scope of a LAST that can be evaluated around its windows and keys; None for any other formula.
 
     LAST takes the latest events, so the greatest match in a window is the greatest of all, if that fits in the window.
     So a window inside equals the window outside, except that LAST skips events without a value to measure. Return None
-    for any other formula, and where the windows inside and outside count the events of different streams.
+    also where the windows inside and outside count the events of different streams.
     """
     outer = take_off_windows(phi)
     if not isinstance(outer.core, cel.Preference):

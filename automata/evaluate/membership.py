@@ -339,8 +339,8 @@ SHORTEST = 16  # events that are read at first from a position
 class _Read:
     """The valuations of a formula over the intervals from one position, computed when they are needed.
 
-    ahead: the positions below a bound with their valuations. First a short part of the stream is read; for more, a
-    longer part is read from its beginning again. So a short interval takes little time.
+    ahead: the end positions read so far, each with its valuations. A short part of the stream is read first. If a later
+    position is needed, a longer part is read from the beginning, so a short interval takes little time.
     """
 
     def __init__(self, begin: int, ahead: Callable[[int], Iterator[tuple[int, set[Valuation]]]]) -> None:

@@ -248,7 +248,7 @@ class EncodedKeys:
     numbers: NDArray[np.int32]
 
     def unknown(self, rows: slice) -> NDArray[np.intp]:
-        """Return the keys of some rows that have no number yet."""
+        """Return those keys in the given rows that have no number yet."""
         unknown = self.numbers == UNKNOWN
         if not unknown.any():
             return np.zeros(0, np.intp)

@@ -294,7 +294,7 @@ def stream_of(found: Separation, automata: MarkedNFA, schema: Schema | None) -> 
 
 
 def undecidable_reason(schema: Schema | None) -> str:
-    """Return the message for an event type that z3 cannot decide: why there is no answer, and what to do."""
+    """Return the message for conditions of which z3 cannot decide whether an event satisfies them."""
     kinds = "give a schema, so that the kinds of its attributes are known, or " if schema is None else ""
     return (
         f"z3 returned unknown for an event type that matters; {kinds}write the filters without "
@@ -317,7 +317,7 @@ def difference(
     """Return a shortest stream at whose last position the two differ; None if there is none.
 
     one_way: whether only matches of A that B lacks count. Raises Unsupported if the solver cannot decide,
-    BudgetExceeded.
+    and BudgetExceeded.
     """
     A, B = seen_at(A, level), seen_at(B, level)
     for solver in (False, True):

@@ -390,7 +390,7 @@ class UnaryReading:
             known = len(self.parts) if isinstance(phi, cel.Unless) and i == 1 else known
             below.append(self.unary(psi, where))
         if len(self.parts) > known and isinstance(phi, cel.And | cel.Unless | cel.Project):
-            raise NotProved("a window is on a part under AND, PROJECT or on the right of UNLESS")
+            raise NotProved("a window stands under AND, under PROJECT, or on the right of UNLESS")
         return rebuilt(phi, below) if below else phi
 
     def register(self, *names: str) -> list[Predicate]:
@@ -803,7 +803,9 @@ def _check_relation(
             x_ = from_x.get((type_, marks), frozenset())
             y_ = from_y.get((type_, marks), frozenset())
             if not _are_equal(x_, y_, pairs.get(after, [])):
-                raise NotProved("a pair steps to two sets of states that the pairs do not make equal")
+                raise NotProved(
+                    "one step leads from a pair to two sets of states whose equality does not follow from the pairs"
+                )
 
 
 def _are_equal(x: States, y: States, known: Sequence[tuple[States, States]]) -> bool:

@@ -218,11 +218,11 @@ MOST_FACTS = 300
 def compare(
     left: MatchRecognize, right: MatchRecognize, claim: Claim, level: Level, schema: Schema | None, budget: Budget
 ) -> Equivalent | Contained | Different:
-    """Return the verdict on two clauses. Raises Unsupported if it could not be decided, BudgetExceeded.
+    """Return the verdict on two clauses. Raises Unsupported if it could not be decided, and BudgetExceeded.
 
-    The matches are compared, not the results of MEASURES. If the same match starts at each row, the clauses have the
-    same matches for every AFTER MATCH SKIP. Containment of matches that start at different rows is decided for TO NEXT
-    ROW only.
+    The matches are compared, not the results of MEASURES. If at each row both clauses start the same match or none,
+    they have the same matches for every AFTER MATCH SKIP. Containment of
+    matches that start at different rows is decided for TO NEXT ROW only.
     """
     asked = ClauseComparison(ClausePair.from_clauses(left, right, schema), claim, level, schema, budget)
     if claim == "contained" and (found := asked.difference("contained")) is not None:

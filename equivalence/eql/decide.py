@@ -321,10 +321,9 @@ class _Comparison:
         return ADDRESS if kind == "string" and any(name.split(".")[-1] == "ip" for name in names) else KEYS[kind][0]
 
     def _values_of_key(self, names: set[str]) -> list[Value]:
-        """Return a value of the key fields for each set of tests that one value can pass.
+        """Return one value of the key for each set of tests that a value can pass.
 
-        For one field these are all such values. For several fields they are some of them, enough to search for a
-        difference.
+        With one field every such set is covered. With several fields some are, enough to search for a difference.
         """
         probe = FilterAlphabet(self.filters, False, schema=self.asked.schema)
         for name in sorted(names):

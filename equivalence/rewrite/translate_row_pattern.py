@@ -104,7 +104,9 @@ def row_to_cel(q: MatchRecognize, budget: Budget = Budget()) -> cel.Formula:
     _require_plain(q)
     predicates = predicates_of(q)
     if (found := two_lengths(q.pattern, predicates, budget)) is not None:
-        raise Unsupported(f"{lengths_text(found)}; MATCH_RECOGNIZE has one of them, CEL all", q.pattern.span)
+        raise Unsupported(
+            f"{lengths_text(found)}; MATCH_RECOGNIZE reports only one of these matches, CEL all", q.pattern.span
+        )
     translation = _Translation(q, predicates, budget)
     phi, is_empty = translation.formula(q.pattern)
     if phi is None or is_empty:

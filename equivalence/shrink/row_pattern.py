@@ -71,8 +71,8 @@ def _complexity(node: rows.Pattern | rows.Expression) -> int:
 
 
 def pruned(q: MatchRecognize) -> MatchRecognize:
-    """Return the clause without references to variables that its pattern has lost: conditions, members of unions, a
-    skip.
+    """Return the clause without the conditions, members of unions and target of AFTER MATCH SKIP of variables that its
+    pattern no longer has.
     """
     unions = (replace(one, members=tuple(A for A in one.members if A in q.primary)) for one in q.subsets)
     q = replace(
@@ -181,7 +181,7 @@ def mapped(
 
 
 def nothing(q: MatchRecognize) -> Iterator[Any]:
-    """Return nothing: a clause has neither event types nor predicates on events."""
+    """Yield nothing, in place of event types and of predicates on events, which a clause does not have."""
     return iter(())
 
 

@@ -144,7 +144,7 @@ class ExpressionBetween(_Binary):
 
 
 class FirstAfter(_Node):
-    """firstAfter(E1, E2, F): E2 relative to the last E1, with no F in between (l)."""
+    """firstAfter(E1, E2, F): E2 relative to the last E1, with no F in between (vldb92, operator (l))."""
 
     operands: ClassVar = ("opening", "event", "closing")
     opening: Expression

@@ -181,7 +181,7 @@ def match_command(args: MatchArguments) -> int:
         schema = None if chosen or pasted.windows else schema
     lang, tree = read_query(args.query, args.language, schema)
     if args.valuations and lang.answer and not lang.takes_place:
-        raise click.UsageError(f"{lang.answer}; its valuations are not listed")
+        raise click.UsageError(f"{lang.answer}; leave out --valuations")
     if args.output == "rows" and type(lang.evaluators).output_table is Evaluators.output_table:
         raise click.UsageError(f"a query in {lang.title} makes no table; leave --output rows out")
     output: Output = "valuations" if args.valuations and not lang.answer else "matches"

@@ -346,7 +346,7 @@ Part: TypeAlias = tuple[str, ...]
 
 @dataclass
 class Losses:
-    """The queries that an engine answered, and the operators of the queries on which it was lost.
+    """The queries that an engine answered, and the operators of the queries on which it timed out or crashed.
 
     skips: whether to skip a query if the engine passed the time limit on two queries with the same operators, or never
     answered queries with one operator, or pair of operators, of this query. It is False while cases are shrunk or

@@ -258,7 +258,7 @@ def moves_events(S: Stream, how: str) -> bool:
     if not times or times.count(None) == len(times):
         return False
     if len({kind(t) for t in times if t is not None}) > 1 or any(t is None or t != t for t in times):
-        raise Unsupported("the order of events whose times cannot be compared")
+        raise Unsupported("events whose times cannot be compared have no order")
     compared: list[Any] = list(times)
     return any(a > b or (a == b and how == "time-either-way") for a, b in pairwise(compared))
 

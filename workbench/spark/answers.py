@@ -252,7 +252,7 @@ class OneByOne(Reader):
 
 
 class _FailedStreams(Failures):
-    """The streams that failed among some rows. failed: whether the last stream of the previous rows failed."""
+    """The failed streams in one batch of rows. failed: whether the stream at the end of the previous batch failed."""
 
     def __init__(self, rows: RowsOfKeys, valid: ValidRows | None, failed: bool) -> None:
         self._rows, self._valid = rows, valid

@@ -340,7 +340,7 @@ def format_values(values: Mapping[str, Any]) -> str:
 
 
 def _require_places(batch: pa.RecordBatch, columns: Columns) -> None:
-    """Raise InputError for nulls in the order."""
+    """Raise InputError if a column that orders the rows has a null."""
     for name in columns.order:
         if batch.column(name).null_count:
             row = pc.index(batch.column(name).is_null(), True).as_py()

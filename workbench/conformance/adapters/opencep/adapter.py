@@ -92,7 +92,7 @@ def _instant(time: Any) -> float:
     try:
         return datetime.fromisoformat(time).timestamp()
     except (TypeError, ValueError):
-        raise NotExpressible("under a window of time every event has a time") from None
+        raise NotExpressible("a window of time needs a time on every event") from None
 
 
 def version_of(home: Path) -> str:

@@ -66,7 +66,7 @@ def condition_of(tree: dict[str, Any], of: str) -> str:
             word = "AND" if node == "Both" else "OR"
             return f"({condition_of(tree['left'], of)} {word} {condition_of(tree['right'], of)})"
         case other:
-            raise Skip(f"no condition {other}: a condition that is negated is not true of a missing property", LINK)
+            raise Skip(f"no condition {other}: in STIX a negated condition is false if the property is missing", LINK)
 
 
 def path_of(tree: dict[str, Any], of: str) -> str:

@@ -35,7 +35,7 @@ def pattern_of(tree: Json) -> Json:
         raise Skip("only a sequence of components is translated", LINK)
     components = tree["pattern"]
     if any(part["negated"] for part in components):
-        raise Skip("a pattern with NOT never matches, so that it is not asked", LINK)
+        raise Skip("in Varpulis a pattern with NOT never matches, so such patterns are not tried", LINK)
     steps = {
         part["variable"]: {"type": part["type"], "alias": part["variable"], "plus": part["kleene"],
                            "conditions": [], "references": []}
@@ -70,7 +70,7 @@ def add_condition(tree: Json, steps: dict[str, Json], pattern: Json) -> None:
     if left["node"] == "Constant":
         left, comparator, right = right, FLIPPED[comparator], left
     if left["node"] != "Reference":
-        raise Skip("only comparisons of attributes and constants are translated", LINK)
+        raise Skip("only comparisons of an attribute with a constant or another attribute are translated", LINK)
     if right["node"] == "Constant" and not isinstance(right["value"], dict):
         if left["place"] not in ("only", "current"):
             raise Skip("a condition on each event of a Kleene plus", LINK)
