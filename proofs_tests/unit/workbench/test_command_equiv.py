@@ -313,7 +313,7 @@ def test_json(run: Run) -> None:
         ),
         (
             ["NXT(A AS x) FILTER x.a = 1", "--to", "lp-normal", "--language", "core-cel"],
-            "cerify: NXT chooses before the filter on x does",
+            "cerify: NXT chooses before the filter on x applies",
         ),
     ],
 )

@@ -158,7 +158,7 @@ def test_a_database_that_cannot_be_opened_is_an_input_error(arguments: tuple[str
 
 
 def test_a_module_that_is_not_there_is_an_input_error() -> None:
-    with pytest.raises(InputError, match="no module 'no_such_database' of the DB-API"):
+    with pytest.raises(InputError, match="the module 'no_such_database' of the DB-API cannot be imported"):
         main("no_such_database")
 
 

@@ -235,7 +235,7 @@ def test_valid_rows_alone_have_the_answer_that_they_have_among_others() -> None:
         (
             SparkQuery("PATTERN SEQ(A a, B b) WHERE skip_till_any_match(a, b) { } RETURN a.x", "sase"),
             "over budget",
-            "key_=1: m",
+            "key_=1: there are more than 2 matches",
         ),
         (SparkQuery("(A ; B) FILTER A.x <= B.x"), "over budget", "key_=1: more than 2 "),
         (SparkQuery("relative(A, start)", "event-expression"), "failed", "key_=1: event 3 is a start event"),
