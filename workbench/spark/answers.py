@@ -455,6 +455,8 @@ def result_type(query: SparkQuery, columns: Columns, rows: pa.Schema) -> pa.Data
 
     It is text, the result as JSON, if the query has no RETURN, or several blocks.
     """
+    if not query.plugin.results:  # not parsed: a worker that unpacks answers lacks the registered predicates
+        return pa.string()
     q = query.parsed
     if not isinstance(q, sase.SaseQuery) or not q.returned.items:
         return pa.string()
