@@ -342,6 +342,23 @@ def is_text(type_: pa.DataType) -> bool:
     return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_string_view(type_))
 
 
+def value_type_of_column(type_: pa.DataType) -> ValueType | None:
+    """Return the value type of a column with this Arrow type.
+
+    None for dictionaries and decimals, which have to be decoded first, and for types that no attribute has.
+    """
+    is_ = pa.types
+    if is_.is_boolean(type_):
+        return "bool"
+    if is_.is_integer(type_):
+        return "int"
+    if is_.is_floating(type_):
+        return "float"
+    if is_text(type_):
+        return "string"
+    return "timestamp" if is_.is_timestamp(type_) or is_.is_date(type_) else None
+
+
 def _decoded(column: pa.ChunkedArray, field: str, name: str) -> pa.ChunkedArray:
     """Replace a dictionary by its values. Raises InputError if they take far more memory than the column does."""
     indices = sum(chunk.indices.nbytes for chunk in column.chunks)
@@ -377,27 +394,16 @@ def canonical(column: pa.ChunkedArray, field: str, name: str, place: RowLocation
     """Return the column in the Arrow type of its values; a column of nulls stays as it is. Naive times are taken as
     UTC.
     """
-    is_ = pa.types
-    match column.type:
-        case t if is_.is_null(t):
-            return column
-        case t if is_.is_dictionary(t):
-            return canonical(_decoded(column, field, name), field, name, place)
-        case t if is_.is_boolean(t):
-            value_type: ValueType = "bool"
-        case t if is_.is_integer(t):
-            value_type = "int"
-        case t if is_.is_floating(t):
-            value_type = "float"
-        case t if is_text(t):
-            value_type = "string"
-        case t if is_.is_timestamp(t) or is_.is_date(t):
-            value_type = "timestamp"
-        case t:
-            raise InputError(
-                f"{name}, field {field!r}: the column has type {t}; an attribute is {', '.join(ARROW)}, so "
-                f"convert the column or leave it out"
-            )
+    if pa.types.is_null(column.type):
+        return column
+    if pa.types.is_dictionary(column.type):
+        return canonical(_decoded(column, field, name), field, name, place)
+    value_type = value_type_of_column(column.type)
+    if value_type is None:
+        raise InputError(
+            f"{name}, field {field!r}: the column has type {column.type}; an attribute is {', '.join(ARROW)}, so "
+            f"convert the column or leave it out"
+        )
     column = lossless(column, value_type, field, place)
     if value_type == "timestamp" and not is_nanoseconds(column.type):
         row = _first_out_of_years(column)

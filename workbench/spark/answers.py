@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from cerify.automata.evaluate.scope import Unordered, decrease
 from cerify.semantics.arguments import Budget
+from cerify.semantics.arrow_columns import value_type_of_column
 from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.cel.denote import NO_PREDICATES, Predicates
 from cerify.semantics.errors import CerifyError, InputError, InternalError, Unsupported
@@ -494,13 +495,9 @@ def _type_of_attribute(name: str, columns: Columns, rows: pa.Schema) -> pa.DataT
 
 def _value_type(kind: pa.DataType) -> ValueType:
     """Return the value type of the attributes in a column of this type."""
-    if pa.types.is_temporal(kind):
-        return "timestamp"
-    if pa.types.is_boolean(kind):
-        return "bool"
-    if pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0):
-        return "int"
-    return "float" if pa.types.is_floating(kind) or pa.types.is_decimal(kind) else "string"
+    if pa.types.is_decimal(kind):
+        return "int" if kind.scale == 0 else "float"
+    return value_type_of_column(kind) or "string"
 
 
 def with_typed_results(tables: Iterable[pa.Table], kind: pa.DataType) -> list[pa.Table]:
