@@ -92,6 +92,7 @@ def test_a_planted_fault_in_core_cel_is_caught_by_a_small_case(fault: str) -> No
         assert defect.result.outcome == "failed"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fault", sampled(EXPRESSION_FAULTS, SAMPLE))
 def test_a_planted_fault_in_event_expressions_is_caught_by_a_small_case(fault: str) -> None:
     cases = [*of_feature(fault.split(":")[0])[:SOME], *of_feature("ev-or")[:3]]

@@ -90,6 +90,7 @@ def test_nested_quantifiers_take_linear_time() -> None:
     assert [len(match.events) for match in evaluate.find_matches(q, S)] == [20_000]
 
 
+@pytest.mark.thorough
 def test_a_pattern_that_is_too_large_is_refused() -> None:
     huge = f"A{{{2**63}}}", f"A{{{2**63},}}", f"A{{0,{2**63}}}"  # which Python cannot count
     for pattern in ("A{100000}", "PERMUTE(A, B, C, D, E, F, G, H, I)", *huge):

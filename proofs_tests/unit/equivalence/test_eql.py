@@ -282,6 +282,7 @@ def test_where_keys_are_arrays_another_key_may_hide_a_difference() -> None:
     assert isinstance(compare_rules(parse(rule), parse(f"{rule} until [C {both}]")), Different)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("cases", sampled((30, 3_000), (30,)))
 def test_rules_that_test_their_key_are_the_same_if_they_are_for_all_values(cases: int) -> None:
     """Rules that differ on a log of two events with one of these keys are never told to be the same."""

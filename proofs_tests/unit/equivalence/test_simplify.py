@@ -135,6 +135,7 @@ def test_around_whole_matches_windows_and_partitions_are_decided(query: str, lev
     assert all(flaw(proof) is None for proof in (found.proof, *(step.proof for step in found.steps)) if proof)
 
 
+@pytest.mark.thorough
 def test_what_and_filter_and_project_look_at_is_kept() -> None:
     """At the level of events too: AND compares valuations, and a filter around looks at X."""
     for query in (

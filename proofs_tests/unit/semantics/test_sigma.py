@@ -658,6 +658,7 @@ def test_the_suite_finds_every_meaning_of_a_converter() -> None:
     assert left == {("cased", "folded"), ("constants", "truncated"), ("empty-sum", "zero")}
 
 
+@pytest.mark.thorough
 def test_the_logs_of_a_rule_find_an_order_that_ends_before_the_event(tmp_path: Path) -> None:
     """pysigma-backend-sqlite 2.1.1 raises the alert of a, b again at the next a."""
     text = rules({"type": "temporal_ordered", "rules": ["a", "b"]})
@@ -744,6 +745,7 @@ def test_counting_in_one_pass_is_the_definition(seed: int) -> None:
             alerts += len(found)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("events", sampled([7_000, 70_000], [7_000]))
 @pytest.mark.slow
 def test_sixty_values_in_a_long_window(events: int) -> None:
@@ -825,6 +827,7 @@ def test_the_time_that_an_alert_takes_is_that_between_alerts_of_inner_rules(tmp_
     assert "they take 4 s; the timespan is 5s" in said
 
 
+@pytest.mark.thorough
 def test_test_logs_that_are_no_cases_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rule = tmp_path / "rule.yml"
     body = {"type": "temporal", "rules": ["m", "n"]}
@@ -834,6 +837,7 @@ def test_test_logs_that_are_no_cases_are_counted(tmp_path: Path, capsys: pytest.
     assert "test logs are left out: a field has both texts and numbers there" in capsys.readouterr().err
 
 
+@pytest.mark.thorough
 def test_fractions_and_whole_numbers_are_one_type_in_cases(tmp_path: Path) -> None:
     """Logs with 0 and 0.5 in a field were no cases, so that no case of a sum had its timespan, by groups either."""
     rule, body = tmp_path / "rule.yml", {"type": "value_sum", "rules": ["a"], "group-by": ["user"]}

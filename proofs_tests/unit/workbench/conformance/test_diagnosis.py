@@ -304,6 +304,7 @@ def test_one_choice_names_a_rule_that_never_fires() -> None:
     assert [f"{c.axis}={c.value}" for defect in found for c in defect.causes] == ["chain=in-window"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("engine", "output", "body", "named"),
     [
@@ -675,6 +676,7 @@ def test_a_signal_ends_the_search_with_what_it_has(tmp_path: Path, number: int) 
     assert INTERRUPTED in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.thorough
 @unix_alone
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_signal_ends_an_identification_with_the_axes_that_it_has(tmp_path: Path, number: int) -> None:
@@ -687,6 +689,7 @@ def test_a_signal_ends_an_identification_with_the_axes_that_it_has(tmp_path: Pat
 CONFORM, FUZZ = ("conform", "--feature", "plus"), ("fuzz", "--cases", "60")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "asked",
     sampled([(CONFORM, True), (FUZZ, False), (CONFORM, False), (FUZZ, True)], [(FUZZ, False)]),

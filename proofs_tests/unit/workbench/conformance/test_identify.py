@@ -409,7 +409,14 @@ def truncated_for_integers(question: EngineQuestion) -> EngineAnswer:
 @pytest.mark.parametrize(
     ("ask", "language", "stages", "unfit", "named"),
     [
-        (never_twice, "cel", {"seq", "seq@cseq"}, "seq@cseq", {"seq": None, "emit": None, "overlap": None}),
+        pytest.param(
+            never_twice,
+            "cel",
+            {"seq", "seq@cseq"},
+            "seq@cseq",
+            {"seq": None, "emit": None, "overlap": None},
+            marks=pytest.mark.thorough,
+        ),
         (zero_for_numbers, "cel", {"absent", "strings"}, "absent", {"strings": "exact"}),
         (true_for_numbers, "cel", {"absent"}, "absent", {}),
         (keys_as_texts, "cel", {"partition"}, "partition", {}),
@@ -418,9 +425,23 @@ def truncated_for_integers(question: EngineQuestion) -> EngineAnswer:
         (both_orders, "cel", {"event-order"}, "event-order", {}),
         (late_dropped, "cel", {"event-order"}, "event-order", {"ties": "in-order"}),
         (latest_of_a_time_first, "cel", {"event-order"}, "ties", {"event-order": None}),
-        (as_the_constant, "cel", {"constants", "integer-division"}, "integer-division", {"constants": "exact"}),
+        pytest.param(
+            as_the_constant,
+            "cel",
+            {"constants", "integer-division"},
+            "integer-division",
+            {"constants": "exact"},
+            marks=pytest.mark.thorough,
+        ),
         (absent_as_zero, "cel", {"partition", "partition@absent"}, "partition@absent", {"partition": "filter"}),
-        (null_as_a_value, "row-pattern", {"unknown", "integer_division"}, "unknown", {"integer_division": "exact"}),
+        pytest.param(
+            null_as_a_value,
+            "row-pattern",
+            {"unknown", "integer_division"},
+            "unknown",
+            {"integer_division": "exact"},
+            marks=pytest.mark.thorough,
+        ),
     ],
 )
 def test_a_meaning_without_a_name_has_none_and_leaves_the_others_theirs(
@@ -488,6 +509,7 @@ def test_choices_that_show_together_are_told_from_others(
     )
 
 
+@pytest.mark.thorough
 def test_the_next_event_is_told_from_the_first_match_of_each_event() -> None:
     """By `(A ; B) : C`, without loops and conditions: one match for each first event had been named."""
     known, engine = predictor("cel"), choices_of(CHAINS, AXES["cel"])
@@ -688,7 +710,7 @@ def by_types(run: RunMessage, chain: Chain) -> Iterator[Found]:
             {"overlap": "leftmost-first-lazy", "loop@cplus": None, "alternatives": "apart"},
             marks=pytest.mark.thorough,
         ),
-        (possessive, {"seq@cseq": "strict", "loop@cplus": None}),
+        pytest.param(possessive, {"seq@cseq": "strict", "loop@cplus": None}, marks=pytest.mark.thorough),
         pytest.param(  # A ; (B : A) is not explained
             partial(possessive, blocked=True), {"seq@cseq": None, "overlap": None}, marks=pytest.mark.thorough
         ),
@@ -782,6 +804,7 @@ def test_a_value_that_other_queries_than_those_of_the_templates_refute_is_open(
     assert {n for n, f in found.items() if f.value not in (None, known.default[n])} == set()
 
 
+@pytest.mark.thorough
 def test_an_axis_without_a_value_opens_those_whose_questions_have_its_operators() -> None:
     """A OR (B ; A) refutes consume-latest, but is a question about OR, whose axis alone had no value."""
     known = predictor("cel")
@@ -833,6 +856,7 @@ def test_absence_between_two_steps_is_asked_about() -> None:
     assert found["negation"].value == "untaken"
 
 
+@pytest.mark.thorough
 def test_values_that_no_answer_tells_apart_are_told_as_such_beside_an_axis_without_a_value() -> None:
     """The hint promises no answers of the other axis: none of them separates the values."""
     known = predictor("cel")
@@ -848,6 +872,7 @@ def test_values_that_no_answer_tells_apart_are_told_as_such_beside_an_axis_witho
     assert (found["absent"].value, found["absent"].alike) == ("false", ("unknown",))
 
 
+@pytest.mark.thorough
 def test_an_error_counts_for_no_value() -> None:
     known, engine = predictor("cel"), choices_of({"seq": "next-from-left"}, AXES["cel"])
 
@@ -879,6 +904,7 @@ def test_what_the_engine_skips_is_not_in_the_profile() -> None:
     assert found["seq"].value == "any"
 
 
+@pytest.mark.thorough
 def test_each_axis_of_a_stage_has_a_finding_or_a_reason() -> None:
     known = predictor("cel")
     wanted = {"seq", "guard", "or", "negation", "partition"}
@@ -920,6 +946,7 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("kept_answers")
 def test_a_profile_says_which_axes_were_not_asked_about(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
     """An engine of OR; and one that is gone after its first answer."""

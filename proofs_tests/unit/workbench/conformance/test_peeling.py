@@ -282,6 +282,7 @@ def closed(case: Case, *_: object) -> CaseResult:
     return CaseResult(case, "passed" if set(found.matches) == set(case.matches) else "failed", found.matches)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("step", sampled([3, 18], [18]))
 def test_a_reading_is_named_and_is_right_where_it_is_declared(step: int) -> None:
     asked = [case for case in load("sase") if case.feature == WINDOWS][::step]

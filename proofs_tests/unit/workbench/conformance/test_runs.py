@@ -392,6 +392,7 @@ def test_under_a_policy_the_meaning_of_the_definition_is_a_cause(under_a_policy:
     assert "@" not in text
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_under_a_policy_an_expected_match_is_not_explained_by_the_definition(
     under_a_policy: tuple[Path, str, str],
