@@ -11,7 +11,7 @@ from cerify.equivalence.shrink.shrink import QueryOperations, dropped, varied
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import TIME
-from cerify.semantics.sigma.parse import parse, show_documents
+from cerify.semantics.sigma.parse import load_documents, parse, show_documents
 from cerify.semantics.sigma.syntax import SigmaCorrelation, SigmaDetection, SigmaQuery, rules_of
 from cerify.semantics.trees import subtrees
 
@@ -48,9 +48,7 @@ def _fewer(node: Any) -> Iterator[Any]:
 
 
 def _documents(query: SigmaQuery) -> tuple[Document, ...]:
-    import yaml
-
-    return tuple(filter(None, yaml.safe_load_all(query.text)))
+    return tuple(load_documents(query.text))
 
 
 def _parsed(documents: Sequence[Document], raising: Iterable[str]) -> Iterator[SigmaQuery]:

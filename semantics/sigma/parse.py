@@ -427,3 +427,10 @@ def show_documents(documents: Iterable[Any]) -> str:
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
     text: str = yaml.dump_all(documents, Dumper=dumper, sort_keys=False, allow_unicode=True)
     return text
+
+
+def load_documents(text: str) -> list[Any]:
+    """Return the documents of rules that are not empty. Raises YAMLError."""
+    with naming_extras():
+        import yaml
+    return [one for one in yaml.load_all(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader)) if one]

@@ -343,7 +343,7 @@ UNDER_TEST = tuple(name for name in EVALUATORS if name != DENOTATIONAL)
 """The built-in evaluators that can be compared with the definition."""
 REASONS = 8  # why cases were not compared: the most frequent reasons
 RESTARTS = 50  # of an engine, over a whole campaign with its shrinking
-TRIES = 400  # questions to an engine for each disagreement
+TRIES = 400  # questions to an engine to make a disagreement smaller
 
 PROFILES = list(
     dict.fromkeys(name for language in generated_languages() for name in language.require_cases().generator().profiles)
@@ -407,6 +407,12 @@ class FuzzArguments:
         "--max-seconds",
         type=click.FloatRange(min=0.1),
         help="Start no case after this time; a running case is finished.",
+    )
+    tries: int = option(
+        "--tries",
+        type=AtLeast(0),
+        default=TRIES,
+        help="Ask an engine so many questions to make a disagreement smaller; 0 leaves it as it was found.",
     )
     known: Path | None = option(
         "--known",
@@ -668,7 +674,7 @@ def run_engine(args: FuzzArguments, progress: Progress, known: KnownDisagreement
         plan = args.plan()
         bound = BoundMaker(args.known_language, plan.maker)
         right = EngineEvaluator(engine, args.known_language, args.consuming)
-        plan = replace(plan, right=right, tries=TRIES, maker=bound)
+        plan = replace(plan, right=right, tries=args.tries, maker=bound)
         if args.consuming is not Consumption.NONE and "consumption" not in engine.info.features:
             ended = "the engine does not list consumption among its features, so it would ignore --consumption"
             return name, plan, Summary(args.cases, ended=ended)

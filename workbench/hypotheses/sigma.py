@@ -29,6 +29,7 @@ from cerify.semantics.sigma.denote import (
     events_of,
     satisfies,
 )
+from cerify.semantics.sigma.parse import load_documents
 from cerify.semantics.sigma.reading import SigmaReading, SigmaWindow
 from cerify.semantics.sigma.syntax import TEMPORAL, SigmaCorrelation, SigmaDetection, SigmaQuery, SigmaRule, rules_of
 from cerify.semantics.trees import children, rebuilt
@@ -188,7 +189,7 @@ def documents_of(text: str) -> Mapping[str, Document]:
 
     found: dict[str, Document] = {}
     with suppress(yaml.YAMLError, AttributeError):
-        for place, one in enumerate(filter(None, yaml.safe_load_all(text))):
+        for place, one in enumerate(load_documents(text)):
             name = str(one.get("name") or one.get("title") or one.get("id"))
             found[name] = Document(place, "condition" in one.get("correlation", {}))
     return found

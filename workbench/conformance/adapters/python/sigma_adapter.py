@@ -20,15 +20,24 @@ from cerify.adapter import AdapterProblem, Json, RunMessage, Skip, serve, versio
 
 KEYWORDS = "message"  # the field in which a value without a field is looked for
 Rows = list[dict[str, Any]]
+Backend = Callable[[], Any]
 
 
-def converted(run: RunMessage, backend: Any) -> tuple[Any, str]:
+def converted(run: RunMessage, backend: Backend) -> tuple[Any, str]:
     """Return the last correlation of the rules, and its query. Raises Skip if the converter refuses it."""
+    correlation, query = conversion(run.query, backend)
+    run.translate(query)
+    return correlation, query
+
+
+@functools.lru_cache(maxsize=64)
+def conversion(text: str, backend: Backend) -> tuple[Any, str]:
+    """Return the same as `converted`; kept, because many logs are about the same rules."""
     from sigma.exceptions import SigmaError
 
     try:
-        rules = rules_of(run)
-        queries = backend.convert(rules)
+        rules = rules_of(text)
+        queries = backend().convert(rules)
     except (SigmaError, NotImplementedError) as error:
         raise Skip(f"the converter refuses: {type(error).__name__}: {error}") from None
     except Exception as error:  # a converter that fails on a rule that its parser takes
@@ -36,15 +45,15 @@ def converted(run: RunMessage, backend: Any) -> tuple[Any, str]:
     if len(queries) != 1:
         raise Skip("one correlation is compared at a time")
     query = queries[0]["query"] if isinstance(queries[0], dict) else queries[0]
-    run.translate(str(query))
     return correlation_of(rules), str(query)
 
 
-def rules_of(run: RunMessage) -> Any:
-    """Return the rules of a query as parsed by pySigma."""
+def rules_of(text: str) -> Any:
+    """Return the rules of a text as parsed by pySigma, whose own reader of YAML is ten times slower."""
+    import yaml
     from sigma.collection import SigmaCollection
 
-    return SigmaCollection.from_yaml(run.query)
+    return SigmaCollection.from_dicts(list(yaml.load_all(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))))
 
 
 def correlation_of(rules: Any) -> Any:
@@ -65,8 +74,21 @@ def columns_of(run: RunMessage) -> list[str]:
     Raises Skip for two that differ only in case, because databases ignore case in names.
     """
     names = dict.fromkeys(name for event in run.events for name in event if name not in ("type", "time"))
-    aliases: dict[str, None] = {}  # of which a converter may write a column; one in another case is no other field
-    for rule in rules_of(run).rules:
+    fields, aliases = names_in(run.query)
+    names |= dict.fromkeys(fields)
+    taken = {name.lower() for name in names}  # an alias that is a field in another case is no other column
+    names |= dict.fromkeys(name for name in aliases if name.lower() not in taken)
+    if len({name.lower() for name in names}) < len(names):
+        raise Skip("two fields differ only in case, which the database ignores")
+    return list(names)
+
+
+@functools.lru_cache(maxsize=64)
+def names_in(text: str) -> tuple[list[str], list[str]]:
+    """Return the fields that rules use, and their aliases, of which a converter may write a column."""
+    names: dict[str, None] = {}
+    aliases: dict[str, None] = {}
+    for rule in rules_of(text).rules:
         if hasattr(rule, "detection"):
             names |= dict.fromkeys(name for one in rule.detection.detections.values() for name in fields_in(one))
         else:
@@ -75,11 +97,7 @@ def columns_of(run: RunMessage) -> list[str]:
             aliases |= dict.fromkeys(alias.alias for alias in rule.aliases)
             names |= dict.fromkeys(name for name in rule.group_by or [] if name not in aliases)
             names |= dict.fromkeys(str(field) for alias in rule.aliases for field in alias.mapping.values())
-    taken = {name.lower() for name in names}
-    names |= dict.fromkeys(name for name in aliases if name.lower() not in taken)
-    if len({name.lower() for name in names}) < len(names):
-        raise Skip("two fields differ only in case, which the database ignores")
-    return list(names)
+    return list(names), list(aliases)
 
 
 def fields_in(detection: Any) -> Iterable[str]:
@@ -120,10 +138,7 @@ def on_sqlite(run: RunMessage) -> Iterable[Json]:
 
     Columns have types, as in Zircolite, the converter's target: `4625` and `'4625'` are equal only in a typed column.
     """
-    from sigma.backends.sqlite import sqliteBackend
-
-    options: Json = {"timestamp_format": "unix_us", "collate_nocase": True, "fulltext_field": KEYWORDS}
-    _, query = converted(run, sqliteBackend(**options))
+    _, query = converted(run, _sqlite_backend)
     columns, times = columns_of(run), instants(run)
     with sqlite3.connect(":memory:") as database:
         database.row_factory = sqlite3.Row
@@ -146,6 +161,13 @@ def on_sqlite(run: RunMessage) -> Iterable[Json]:
         yield {"at": at, "events": sorted(places)}
 
 
+def _sqlite_backend() -> Any:
+    from sigma.backends.sqlite import sqliteBackend
+
+    options: Json = {"timestamp_format": "unix_us", "collate_nocase": True, "fulltext_field": KEYWORDS}
+    return sqliteBackend(**options)
+
+
 def _searches(pattern: str, value: object) -> bool:
     import re
 
@@ -157,15 +179,18 @@ def on_duckdb(run: RunMessage) -> Iterable[Json]:
     import duckdb
     from sigma_backend_duckdb.backend import DuckDBBackend
 
-    rule, query = converted(run, DuckDBBackend())
-    database = duckdb.connect(":memory:")
+    rule, query = converted(run, DuckDBBackend)
+    database = _database()
     columns, times = columns_of(run), instants(run)
     types = ", ".join(f'"{name}" {"DOUBLE" if is_number(name, run) else "VARCHAR"}' for name in columns)
-    database.execute(f"CREATE TABLE logs (timestamp TIMESTAMP, {types})")
-    marks = ", ".join("?" * (len(columns) + 1))
+    database.execute(f"CREATE OR REPLACE TABLE logs (timestamp TIMESTAMP, {types})")
+    row = f"({', '.join('?' * (len(columns) + 1))})"
+    values: list[Any] = []
     for p, event in enumerate(run.events):
         at = datetime.fromtimestamp(times[p] / 1_000_000, UTC).replace(tzinfo=None)
-        database.execute(f"INSERT INTO logs VALUES ({marks})", [at, *(event.get(name) for name in columns)])
+        values += [at, *(event.get(name) for name in columns)]
+    if values:
+        database.execute(f"INSERT INTO logs VALUES {', '.join([row] * len(run.events))}", values)
     try:
         answer = database.execute(query)
         names = [column[0] for column in answer.description]
@@ -175,11 +200,18 @@ def on_duckdb(run: RunMessage) -> Iterable[Json]:
     return list(by_groups(rule, rows))
 
 
+@functools.cache
+def _database() -> Any:
+    import duckdb
+
+    return duckdb.connect(":memory:", config={"threads": 1})
+
+
 def on_clickhouse(run: RunMessage) -> Iterable[Json]:
     """Return the groups that the query of the ClickHouse converter finds; it looks for keywords in `full_log`."""
     from sigma.backends.clickhouse import ClickhouseBackend
 
-    rule, query = converted(run, ClickhouseBackend())
+    rule, query = converted(run, ClickhouseBackend)
     columns, times = columns_of(run), instants(run)
     session = _session()
     session.query("DROP TABLE IF EXISTS logs")
@@ -214,7 +246,7 @@ def on_eql(run: RunMessage) -> Iterable[Json]:
     from eql import parser
     from sigma.backends.elasticsearch.elasticsearch_eql import EqlBackend
 
-    _, query = converted(run, EqlBackend())
+    _, query = converted(run, EqlBackend)
     times, found = instants(run), []
     engine = eql.PythonEngine()
     try:
@@ -256,7 +288,7 @@ def on_rsigma(run: RunMessage) -> Iterable[Json]:
     from sigma.exceptions import SigmaError
 
     try:
-        title = str(correlation_of(rules_of(run)).title)
+        title = str(correlation_of(rules_of(run.query)).title)
     except SigmaError as error:
         raise Skip(f"pySigma refuses the rules, so their correlation is not known: {error}") from None
     fields = ({name: v for name, v in event.items() if name not in ("type", "time")} for event in run.events)
