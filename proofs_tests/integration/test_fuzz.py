@@ -107,6 +107,14 @@ def test_each_disagreement_is_an_object_that_can_be_replayed(tmp_path: Path) -> 
         assert len(d["found"]["events"]) >= 1
 
 
+def test_a_disagreement_is_left_as_it_was_found_without_tries(tmp_path: Path) -> None:
+    options = ["--cases", "200", "--stop-after", "1", "--tries", "0", "--json"]
+    _, *disagreements = map(json.loads, fuzz(*options, *planted(tmp_path, "found = found[1:]")).stdout.splitlines())
+    assert disagreements
+    for d in disagreements:
+        assert {"query": d["query"], "events": d["events"]} == d["found"]
+
+
 FRAIL = """
 import json, os, sys
 for line in sys.stdin:

@@ -814,6 +814,25 @@ def test_the_table_of_a_converter_has_the_fields_of_rules_and_events_and_no_othe
         adapter.columns_of(run)
 
 
+def test_rules_are_converted_once_for_many_logs() -> None:
+    from cerify.adapter import RunMessage
+    from cerify.conformance.adapters.python import sigma_adapter as adapter
+
+    converted: list[Any] = []
+
+    class Backend:
+        def convert(self, rules: Any) -> list[str]:
+            converted.append(rules)
+            return ["SELECT"]
+
+    text = rules({"type": "event_count", "rules": ["a", "b", "c"], "condition": {"gte": 2}})
+    for _ in range(2):
+        run = RunMessage({"query": text, "events": []})
+        correlation, query = adapter.converted(run, Backend)
+        assert (correlation.title, query, run.translations) == ("t", "SELECT", ["SELECT"])
+    assert len(converted) == 1
+
+
 def test_the_time_that_an_alert_takes_is_that_between_alerts_of_inner_rules(tmp_path: Path, run: Run) -> None:
     """The events of the inner rule, before the timespan, were counted."""
     rule, log = tmp_path / "rule.yml", tmp_path / "log.jsonl"
