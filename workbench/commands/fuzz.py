@@ -56,7 +56,7 @@ from cerify.conformance.campaigns import (
     read_known,
 )
 from cerify.conformance.cases import Claims, claims_of_engine, unknown_names
-from cerify.conformance.defects import bearing_choices, why_of
+from cerify.conformance.defects import bearing_choices, first_difference, why_of
 from cerify.conformance.engines import NAMES, command_of
 from cerify.conformance.harness import Engine, Limits
 from cerify.conformance.model import (
@@ -126,6 +126,8 @@ def result_of(d: Disagreement, language: Language[Any], consumption: Consumption
 
 def why(result: CaseResult, held: Mapping[str, str] = {}) -> str:
     """Return the explanation of the first difference; "" if there is none. held: the choices of a policy."""
+    if first_difference(result) is None:  # told before the choices are tried one by one, which takes long
+        return ""
     consumption = result.case.consumption
     plain = consumption is Consumption.NONE
     return why_of(result, bearing_choices(result.case, held) if plain else {"consumption": consumption.value})

@@ -154,20 +154,25 @@ def why_of(result: CaseResult, held: Mapping[str, str] = {}) -> str:
     held: the choices of a policy or a reading that change the expected matches. If the definition disagrees with them
     about the match, a sentence names them in place of the derivation.
     """
-    if result.outcome not in ("failed", "error", "crashed", "timeout", "memory", "protocol"):
-        return ""
-    expected, got = set(result.case.matches), set(result.matches or ())
-    different = sorted(expected - got) or sorted(got - expected)
-    inside = [m for m in different if m.events and max((m.at, *m.events)) < len(result.case.events)]
-    if not inside:
+    first, expected = first_difference(result), set(result.case.matches)
+    if first is None:
         return ""
     defined = Choices(result.case.language).answer(result.case, ()) if held else expected
-    if held and (inside[0] in expected) != (isinstance(defined, frozenset) and inside[0] in defined):
+    if held and (first in expected) != (isinstance(defined, frozenset) and first in defined):
         says = ", ".join(f"{axis}={value}" for axis, value in held.items())
         return f"the engine is held to {says}: that is not the definition's meaning"
     with suppress(CerifyError):
-        return explained(result, inside[0])
+        return explained(result, first)
     return ""
+
+
+def first_difference(result: CaseResult) -> Match | None:
+    """Return the first match that is missing, or else the first that is wrong, if it has events of the stream."""
+    if result.outcome not in ("failed", "error", "crashed", "timeout", "memory", "protocol"):
+        return None
+    expected, got = set(result.case.matches), set(result.matches or ())
+    different = sorted(expected - got) or sorted(got - expected)
+    return next((m for m in different if m.events and max((m.at, *m.events)) < len(result.case.events)), None)
 
 
 def bearing_choices(case: Case, held: Mapping[str, str]) -> dict[str, str]:

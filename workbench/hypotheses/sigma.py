@@ -7,7 +7,7 @@ counts and those of temporal correlations are two axes, because converters write
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -241,7 +241,7 @@ class LogOfConverter(LogOfRules):
         longest = max((len(alert.events) for part in rule.rules for alert in self.alerts(part)), default=0)
         for self.event_with_fields in range(longest):
             for group, some in super().occurrences(rule).items():
-                found.setdefault(group, {}).update(dict.fromkeys(some))
+                found.setdefault(group, {}).update(dict.fromkeys(one for one in some if one.alert.events))
         return {group: sorted(some, key=lambda one: (one.at, one.rule)) for group, some in found.items()}
 
     def value_of(self, alert: SigmaAlert, field: str) -> Value | None:
@@ -274,26 +274,35 @@ class LogOfConverter(LogOfRules):
         if self.choices["chained"] == "silent":
             window = [one for one in window if one.at < of_p[-1].at or one.alert.rule not in self.correlations]
         number, events = super().measure(rule, window, of_p)
+        if self.choices["alert-fields"] == "each" and any(rule.values):  # an event without a value gives no fields
+            events = events_of(one for one in window if one.values is not None)
         if number is None and rule.kind in ("value_sum", "value_avg") and self.choices["empty-sum"] == "zero":
             number = 0
         if rule.kind == "temporal_ordered" and self.choices["chain"] == "before-event":
             chains = [self.longest_chain(window, {place}) for place in sorted({one.at for one in window})]
-            chain = max(chains, key=len, default=())  # of several the first, with all that comes at its times
-            links = {(one.rule, one.time) for one in chain}
-            number, events = len(chain), events_of(one for one in window if (one.rule, one.time) in links)
+            number = len(max(chains, key=len, default=()))
+            first = self._first_times(rule, window, operator.gt)
+            events = events_of(one for one in window if first.get(one.rule) == one.time)
         if rule.kind == "temporal_ordered" and self.choices["chain"] == "in-window":
-            moment: Microseconds | None = None
-            for i in range(len(rule.rules)):
-                times = [one.time for one in window if one.rule == i and (moment is None or one.time >= moment)]
-                if not times:
-                    return 0, events
-                moment = min(times)
-            return len(rule.rules), events
+            is_whole = len(self._first_times(rule, window, operator.ge)) == len(rule.rules)
+            return len(rule.rules) if is_whole else 0, events
         if self.choices["ordered-threshold"] == "all-in-order" and "ordered-threshold" in features_of(rule):
             present = len({one.rule for one in window})
             chain = self.longest_chain(window, {one.at for one in window})
             return (present if len(chain) == present else None), events
         return number, events
+
+    def _first_times(
+        self, rule: SigmaCorrelation, window: list[AlertOccurrence], follows: Callable[[Any, Any], bool]
+    ) -> dict[int, Microseconds]:
+        """Return, for each rule of a sequence, the first time in the window that follows the times of earlier rules."""
+        found: dict[int, Microseconds] = {}
+        for i in range(len(rule.rules)):
+            before = max(found.values(), default=None)
+            times = [one.time for one in window if one.rule == i and (before is None or follows(one.time, before))]
+            if times:
+                found[i] = min(times)
+        return found
 
 
 TESTS: dict[tuple[str, str], DetectionTests] = {}
