@@ -1073,6 +1073,24 @@ def test_an_alert_counts_with_the_fields_of_each_of_its_events() -> None:
         assert [len(found_by(text, log, **choices)) for choices in meanings] == expected
 
 
+def test_the_events_whose_fields_an_alert_has() -> None:
+    """As pysigma-backend-sqlite 2.1.1 has them: those with the value, and those of the earliest order."""
+    each = {"alert-fields": "each", "null_values": "kept", "chain": "before-event"}
+
+    def found(outer: dict[str, Any], inner: dict[str, Any], *events: dict[str, Any]) -> list[int]:
+        text = rules(
+            {"rules": ["inner"], "timespan": "1s", **outer}, {"title": "inner", "name": "inner", "correlation": inner}
+        )
+        return found_by(text, [Event("event", {"time": t, **one}) for t, one in enumerate(events)], **each)
+
+    count = {"type": "event_count", "group-by": ["n"], "condition": {"gte": 1}}
+    total = {"type": "value_sum", "rules": ["a"], "timespan": "9s", "condition": {"gte": 1, "field": "m"}}
+    assert found(count, total, {"kind": "a", "m": 1, "n": 0}, {"kind": "a", "n": 1}) == [0, 1]
+    one = {"type": "value_sum", "condition": {"eq": 1, "field": "n"}}
+    ordered = {"type": "temporal_ordered", "rules": ["a", "b"], "timespan": "9s"}
+    assert found(one, ordered, {"kind": "a", "n": 1}, {"kind": "a", "n": 5}, {"kind": "b", "n": 0}) == [2]
+
+
 def test_sums_of_no_numbers_and_alerts_without_fields() -> None:
     """As rsigma 0.23 has them: both are 0."""
     total = {"type": "value_sum", "timespan": "1s", "condition": {"lt": 2, "field": "n"}}
