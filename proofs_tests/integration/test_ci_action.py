@@ -53,7 +53,7 @@ def ran(folder: Path, **given: str) -> tuple[list[int], str]:
         assert "${{" not in step["run"] + "".join(own.values()), "an input would be taken for a part of the script"
         command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
         done = subprocess.run(
-            command, cwd=folder, env={**environment(folder), **own}, capture_output=True, text=True, timeout=120
+            command, cwd=folder, env={**environment(folder), **own}, capture_output=True, text=True, timeout=300
         )
         statuses.append(done.returncode)
         printed += done.stdout + done.stderr
@@ -106,6 +106,22 @@ def test_an_engine_by_name(engine: Path) -> None:
     statuses, printed = ran(engine, engine="automaton", options=SEQ)
     assert statuses == [0, 0], printed
     assert '"failed":0' in (engine / "cerify-report" / "run.jsonl").read_text(encoding="utf-8").partition("\n")[0]
+
+
+@pytest.mark.thorough
+def test_an_engine_of_a_registry(engine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The step installs it at its first use, in the runner's cache folder."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(engine / "cache"))
+    statuses, printed = ran(engine, engine="epigrep", options=f"{SEQ} --diagnosis-limit 20")
+    if "without the package registry" in printed:
+        pytest.skip("the registry cannot be reached")
+    assert statuses == [0, 0], printed
+    assert list((engine / "cache" / "cerify" / "adapters").glob("epigrep-*"))
+    summary = json.loads((engine / "cerify-report" / "run.jsonl").read_text(encoding="utf-8").splitlines()[0])[
+        "summary"
+    ]
+    assert summary["engine"]["name"] == "epigrep"
+    assert summary["totals"]["passed"]
 
 
 @pytest.mark.thorough
