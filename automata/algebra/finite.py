@@ -34,24 +34,27 @@ from cerify.semantics.predicates import (
 from cerify.semantics.values import Value, ValueType
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The types of events with respect to some predicates, decided: tods21, Definition 5.6.
+# Decide the types of events with respect to some predicates: tods21, Definition 5.6.
 #
-# A type is a choice of the predicates that hold, such that some event is in all of these and in none of the others. It
-# is found by fixing first the event's type, then one attribute after the other to each of the pieces into which the
-# tests of the predicates cut its values (values.py). Tests that are not simple, such as arithmetic and comparisons of
-# two attributes, are left to a solver (solver.py), and where that gives up the type is kept, without an event to show
-# for it.
+# A type is a set of the predicates such that some event satisfies all of these and none of the others. The search fixes
+# first the event's type, then one attribute after the other: the tests of the predicates cut the attribute's values
+# into pieces, and each piece is tried (values.py). Tests that are not simple, such as arithmetic and comparisons of two
+# attributes, are left to a solver (solver.py). If the solver gives up, the type is kept without an example event.
 
 Residual: TypeAlias = pred.Predicate | bool
 """A predicate in which some tests are replaced by their truth values."""
 
 Residuals: TypeAlias = tuple[Residual, ...]
-OTHER = "Other"  # the name, varied where it is taken, of an event type that no predicate names
+OTHER = "Other"  # an event type that no predicate names; gets another name where this one is taken
 
 
 @dataclass(frozen=True)
 class Minterm:
-    """A type of events: the indices of the true predicates, and an event of the type, None if the solver found none."""
+    """A type of events.
+
+    chosen: the indices of the predicates that its events satisfy. witness: an event of the type; None if the solver
+    found none.
+    """
 
     chosen: frozenset[int]
     witness: Event | None
@@ -60,8 +63,8 @@ class Minterm:
 def minterms(
     predicates: Sequence[pred.Predicate], schema: Schema | None = None, budget: Budget = Budget(), solver: bool = True
 ) -> tuple[Minterm, ...]:
-    """Return all types of events with respect to the predicates; with a schema, only types that its events can have.
-    Raises BudgetExceeded.
+    """Return all types of events with respect to the predicates; with a schema, only types that events of the schema
+    can have. Raises BudgetExceeded.
 
     Without the solver, a combination of tests that are not simple counts as possible unless simple rules exclude it.
     """
@@ -88,13 +91,15 @@ def _event_types(named: list[pred.OfType], schema: Schema | None) -> list[str]:
 
 
 def _event(R: str, values: Values, schema: Schema | None) -> Event:
-    """Return the event with these values; with a schema, an attribute without a value gets the default of its type."""
+    """Return the event with these values; with a schema, attributes missing from `values` get the default of their
+    type.
+    """
     defaults = {} if schema is None else {name: DEFAULT[value_type] for name, value_type in schema.types[R].items()}
     return Event(R, {name: value for name, value in {**defaults, **values}.items() if value is not None})
 
 
 class _Search:
-    """Search for the types that residuals can have on events of one type; remembers results."""
+    """Find the combinations of truth values that residuals can have on events of one type, and remember them."""
 
     def __init__(self, budget: Budget, solver: bool) -> None:
         self.budget = budget
@@ -117,21 +122,21 @@ class _Search:
             )
             found: dict[Truth, Values | None] = {}
             for truth, values in split:
-                check_time()  # of the call under way, of which this may be one of many questions
+                check_time()  # the time limit of the whole call, in which this search may be one of many
                 if found.get(truth) is None:
                     found[truth] = values
                 if len(found) > self.budget.states:
                     raise BudgetExceeded(f"the {len(residuals)} predicates have more than {self.budget.states} types")
                 if self._until is not None and time.monotonic() > self._until:
                     seconds = f"{self.budget.seconds} seconds"
-                    raise BudgetExceeded(f"the types of {len(residuals)} predicates take more than {seconds} to find")
+                    raise BudgetExceeded(f"finding the types of {len(residuals)} predicates takes more than {seconds}")
             self._known[key] = found
         return self._known[key]
 
     def _cut(
         self, residuals: Residuals, tests: list[Test], attribute: str, allowed: Allowed
     ) -> Iterator[tuple[Truth, Values | None]]:
-        """Yield for one attribute a value of each piece, and continue with the other attributes."""
+        """Give one attribute a value of each piece in turn, and yield the results of the search through the others."""
         about = [test for test in tests if tested_attribute(test) == attribute]
         if allowed is not None and attribute not in allowed and attribute != TIME:
             cut: dict[Truth, Value | None] = {tuple(False for _ in about): None}
@@ -145,8 +150,8 @@ class _Search:
     def _solve_tests(
         self, residuals: Residuals, tests: list[Test], allowed: Allowed
     ) -> Iterator[tuple[Truth, Values | None]]:
-        """Yield each assignment of truth values to the tests that decides the residuals and that the solver does not
-        exclude.
+        """Fix the truth of one test after another until the residuals are decided. Yield the residuals' truth values,
+        unless the solver excludes the tests' truth values.
         """
         pending: list[tuple[Residuals, dict[Test, bool]]] = [(residuals, {})]
         while pending:
@@ -168,14 +173,14 @@ class _Search:
 
 
 def tests_of(predicate: pred.Predicate) -> Iterator[Test]:
-    """Return the tests in a predicate, left to right, with repetitions; `3 < x` is the test `x > 3`."""
+    """Return the tests in a predicate, left to right, with repetitions; `3 < x` is returned as `x > 3`."""
     parts = (predicate,) if isinstance(predicate, pred.Atomic) else atoms(predicate)
     return (_oriented(atom) for atom in parts if not isinstance(atom, pred.Anything))
 
 
 @lru_cache(maxsize=4096)
 def _oriented(test: Test) -> Test:
-    """Return the comparison with its terms in one order, so that `3 < x` and `x > 3` are one test."""
+    """Return the comparison with its terms in a fixed order, so that `3 < x` and `x > 3` are the same test."""
     if isinstance(test, pred.Comparison) and _rank(test.left) > _rank(test.right):
         return pred.Comparison(MIRRORED[test.comparator], test.right, test.left)
     return test
@@ -224,24 +229,23 @@ def _combined(
 
 
 Mask: TypeAlias = int
-"""A set of types: bit i for the i-th."""
+"""A set of types as an integer: bit i stands for the i-th type."""
 
 Decision: TypeAlias = Predicate | bool
 
-TYPES = 4096  # that is twelve tests that have nothing to do with each other; each type is a step of each state
+TYPES = 4096  # as many as twelve independent tests have; every state has a step for each type
 
 
 def types(predicates: Sequence[Predicate], budget: Budget = Budget()) -> list[tuple[frozenset[int], Predicate]]:
-    """Compute types(P) of tods21, Definition 5.6: each satisfiable choice of the predicates, by index, with its
-    predicate.
+    """Compute types(P) of tods21, Definition 5.6, as pairs: indices of the predicates that hold, predicate of the type.
 
-    The predicates returned exclude each other, and every event is in one of them. Raises BudgetExceeded.
+    Every event satisfies exactly one of the returned predicates. Raises BudgetExceeded.
     """
     return Algebra(predicates, budget).types(predicates)
 
 
 class Algebra:
-    """All Boolean combinations of the generators. Without the solver some of its types may be empty."""
+    """All Boolean combinations of the generators. Without the solver, some types may be empty."""
 
     def __init__(
         self,
@@ -259,12 +263,12 @@ class Algebra:
 
     @cached_property
     def generators(self) -> list[Predicate]:
-        """Return the distinct generators, in the order in which a person tests them: the event's type is first."""
+        """Return the distinct generators; tests of the event's type come first, as a person would test it first."""
         return sorted(dict.fromkeys(self._generators), key=lambda P: not isinstance(P, OfType))
 
     @cached_property
     def atoms(self) -> tuple[Minterm, ...]:
-        """Return the types, each with an event of it. Raises BudgetExceeded."""
+        """Return the types of events with respect to the generators. Raises BudgetExceeded."""
         budget = replace(self.budget, states=min(self.budget.states, TYPES))
         atoms = minterms(self.generators, self.schema, budget, self.solver)
         for g, generator in enumerate(self.generators):
@@ -277,11 +281,11 @@ class Algebra:
         return (1 << len(self.atoms)) - 1
 
     def masks(self, predicates: Iterable[Predicate]) -> dict[Predicate, Mask]:
-        """Return the types of each predicate, as `mask` does. Raises BudgetExceeded."""
+        """Return the mask of each predicate (see `mask`). Raises BudgetExceeded."""
         return {predicate: self.mask(predicate) for predicate in predicates}
 
     def mask(self, predicate: Predicate) -> Mask:
-        """Return the types whose events are in the predicate, a combination of the generators.
+        """Return the types whose events satisfy the predicate, which must be a combination of the generators.
         Raises BudgetExceeded.
         """
         everything = self.everything  # fills in the generators' masks
@@ -321,8 +325,9 @@ class Algebra:
         return [(chosen, self.predicate(part)) for chosen, part in split]
 
     def decision(self, among: Mask, wanted: Mask) -> Decision:
-        """Return a predicate that selects the wanted types among the types `among`; its value for others is
-        arbitrary.
+        """Return a predicate that is true of the types in `wanted` and false of the other types in `among`.
+
+        On types outside `among` it is arbitrary.
         """
         if wanted in (0, among):
             return wanted == among
@@ -349,22 +354,22 @@ def _choice(P: Predicate, yes: Decision, no: Decision) -> Predicate:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The coarsest algebra of tuple predicates: it knows that an event has one type, and of attributes it knows nothing.
+# The coarsest algebra of tuple predicates: it knows that an event has one type, and nothing about attributes.
 #
-# What it calls unsatisfiable is; what it calls satisfiable may still be empty, which costs size and never correctness:
-# no event is ever in an empty predicate.
+# A predicate that it calls satisfiable may still be empty. That makes automata larger but not wrong, because no event
+# satisfies an empty predicate.
 
 OTHER_TYPE = None  # any event type that the predicate does not name
 
 
 def satisfiable(predicate: pred.Predicate) -> bool:
-    """Return whether some event may satisfy the predicate, if each comparison can be true or false on its own."""
+    """Return whether some event may satisfy the predicate, if each comparison can be true or false independently."""
     names = {atom.type for atom in atoms(predicate) if isinstance(atom, pred.OfType)}
     return any(outcomes(predicate, lambda atom, name=name: _possible(atom, name))[0] for name in [*names, OTHER_TYPE])  # type: ignore[misc]
 
 
 def _possible(atom: pred.Atomic, name: str | None) -> tuple[bool, bool]:
-    """Return whether the predicate can be true, and whether it can be false, of an event of the type."""
+    """Return (can be true, can be false) for the predicate on events of the type."""
     match atom:
         case pred.Anything():
             return True, False

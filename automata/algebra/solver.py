@@ -1,9 +1,9 @@
 """Decide with z3 the tests that use arithmetic or compare attributes.
 
-For each attribute each kind of value is tried: numbers, strings, times in microseconds, Booleans, and no value. Without
-arithmetic a number is a point on a line, or NaN; with arithmetic it is a 64-bit integer or an IEEE 754 float. An event
-that the solver finds is checked by evaluation before it is used. A combination that z3 cannot decide, or that cannot be
-expressed, counts as possible.
+The solver tries every kind of value for each attribute: numbers, strings, times in microseconds, Booleans, and no
+value. Without arithmetic a number is a point on a line, or NaN; with arithmetic it is a 64-bit integer or an IEEE 754
+float. An event that the solver finds is checked by evaluation before it is used. A combination of tests that z3 cannot
+express or decide counts as possible.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Allowed: TypeAlias = Mapping[str, ValueType] | None
 OTHERS: tuple[Sort | None, ...] = ("string", "timestamp", "bool", None)
 GUESSES = 500  # combinations of likely values that are tried before the solver
 SHAPES = 300  # combinations of kinds that the solver decides
-STEPS = 3_000_000  # of z3 for one question, a second; a limit of time would make the answer depend on the machine
+STEPS = 3_000_000  # of z3 for one question, about a second; a time limit would make answers depend on the machine
 
 
 @dataclass(frozen=True)
@@ -71,9 +71,9 @@ def solve(tests: Mapping[Test, bool], allowed: Allowed, ask: bool = True) -> Sol
 
 
 def fits(test: Test, tests: Mapping[Test, bool], allowed: Allowed) -> bool:
-    """Return whether some value gives the wanted results in all simple tests of this test's attribute.
+    """Return whether some value of the test's attribute gives all simple tests of that attribute the wanted results.
 
-    The answer is also true if the test is not simple, or if it could not be decided.
+    The answer is also true if the test is not simple.
     """
     name = tested_attribute(test)
     return name is None or bool(_fitting(name, tests, allowed))
@@ -96,14 +96,16 @@ def _solve(
         return POSSIBLE
     calculated = [test for test in tests if any(isinstance(node, Arithmetic) for node in nodes(test))]
     compared = {a.name for t in tests if t not in calculated and tested_attribute(t) is None for a in mentions(t)}
-    # An attribute that is calculated with and not compared to others is a number, or one of the guesses was right.
+    # An attribute in arithmetic that is not compared with others is a number: the guesses cover all other cases.
     guessed = math.prod(map(len, likely)) <= GUESSES
     kinds = [_kinds(name, allowed, not calculated, guessed and name not in compared) for name in names]
     return _possible(names, kinds, tests)
 
 
 def _possible(names: Sequence[str], kinds: Sequence[Sequence[Sort | None]], tests: Mapping[Test, bool]) -> Solution:
-    """Solve for each choice of kinds; return the first solution, or whether some choice was too hard."""
+    """Solve for one choice of kinds after another, and return the first solution. If there is none, the tests count as
+    possible if some choice was too hard, or if there are too many choices.
+    """
 
     unknown = False
     for count, shape in enumerate(product(*kinds)):
@@ -117,7 +119,7 @@ def _possible(names: Sequence[str], kinds: Sequence[Sequence[Sort | None]], test
             continue
         if found is not None:
             return Solution(True, found)
-    check_time()  # "unknown" for want of time is no answer, and must not be remembered as one
+    check_time()  # an "unknown" for lack of time must not be remembered as an answer
     return Solution(unknown)
 
 
@@ -130,8 +132,10 @@ def _may_have(name: str, allowed: Allowed) -> bool:
 
 
 def _kinds(name: str, allowed: Allowed, ordered: bool, number: bool) -> tuple[Sort | None, ...]:
-    """Return the kinds of value that an attribute may have: "ordered" if numbers are only compared,
-    "number" otherwise.
+    """Return the kinds of value that an attribute may have.
+
+    ordered: no test has arithmetic, so a number is a point on a line. number: if there is arithmetic, the attribute
+    must be a number.
     """
     if not _may_have(name, allowed):
         return (None,)
@@ -148,7 +152,7 @@ def _kinds(name: str, allowed: Allowed, ordered: bool, number: bool) -> tuple[So
 
 
 def _fitting(name: str, tests: Mapping[Test, bool], allowed: Allowed) -> list[Value | None]:
-    """Return values of the attribute with the wanted results of its simple tests, None if no value has them."""
+    """Return values of the attribute that give its simple tests the wanted results; None stands for no value."""
     simple = {test: wanted for test, wanted in tests.items() if tested_attribute(test) == name}
     if not _may_have(name, allowed):
         return [] if any(simple.values()) else [None]
@@ -156,7 +160,7 @@ def _fitting(name: str, tests: Mapping[Test, bool], allowed: Allowed) -> list[Va
     return [value for truth, value in cut.items() if truth == tuple(simple.values())]
 
 
-_pieces = lru_cache(maxsize=1_000)(pieces)  # the same tests, each time with other results that are wanted
+_pieces = lru_cache(maxsize=1_000)(pieces)  # the same tests recur with other wanted results
 
 
 def _plain(value_type: ValueType | None) -> list[Value | None]:
@@ -183,7 +187,7 @@ def _solve_tests(shape: Mapping[str, Sort | None], tests: Mapping[Test, bool]) -
     symbols = {name: Symbol(shape[name], v, z3.BoolVal(True)) for name, v in variables.items()}  # type: ignore[arg-type]
     for test, wanted in tests.items():
         solver.add(formula(test, lambda a: symbols.get(a.name), lambda R: z3.BoolVal(False)) == wanted)
-    answer = solver.check()  # without the bounds it is often quicker to see that there are none
+    answer = solver.check()  # without the bounds, z3 often sees faster that there is no solution
     bounded = [(v, BOUNDS[kind]) for name, v in variables.items() if (kind := shape[name]) in BOUNDS]
     if answer != z3.unsat and bounded:
         for expression, (low, high) in bounded:
@@ -203,25 +207,25 @@ def _solve_tests(shape: Mapping[str, Sort | None], tests: Mapping[Test, bool]) -
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Tuple predicates as formulas of a solver: the terms, the tests, and values back again.
+# Translate tuple predicates to formulas of z3, and values of z3 back.
 #
-# A term has one kind; integers are those of 64 bits, floats are those of IEEE 754, and a number that is only ever
-# compared may be a point of the line ("real"), or not a number ("nan"). What z3 cannot express exactly is TooHard: a
-# pattern; a quotient of integers, unless it is by a constant and compared with one; an integer beside a float, unless
-# it is compared with a constant.
+# A term has one kind. Integers have 64 bits, floats are those of IEEE 754, and a number that is only compared may be a
+# point of the line ("real") or not a number ("nan"). TooHard is raised for what z3 cannot express exactly: a pattern; a
+# quotient of integers, unless a constant divides it and it is compared with a constant; an integer beside a float,
+# unless it is compared with a constant.
 
 Sort = Literal["int", "float", "real", "nan", "string", "timestamp", "bool"]
 NUMBERS: frozenset[Sort] = frozenset({"int", "float", "real", "nan"})
 MIRRORED: Mapping[pred.Comparator, pred.Comparator] = {
     "=": "=", "!=": "!=", "<": ">", ">": "<", "<=": ">=", ">=": "<=",
 }  # fmt: skip
-MAX_EXPONENT = sys.float_info.max_exp  # no quotient that is a float has 2 to this
+MAX_EXPONENT = sys.float_info.max_exp  # 2 to this power is too large for a float
 LARGEST_FLOAT = sys.float_info.max
-LARGEST_CHARACTER = 0x2FFFF  # of a string of z3
+LARGEST_CHARACTER = 0x2FFFF  # in strings of z3
 
 
 class TooHard(Exception):
-    """z3 cannot express this exactly."""
+    """z3 cannot express the tests exactly, or cannot decide them."""
 
 
 BOUNDS: Mapping[Sort | None, tuple[int, int]] = {
@@ -233,7 +237,7 @@ BOUNDS: Mapping[Sort | None, tuple[int, int]] = {
 class Symbol(NamedTuple):
     """A term for the solver: its kind, its expression, and the condition under which it has a value.
 
-    A term with a (positive) divisor is the integer expression divided by it and rounded to a float.
+    If `divisor` is positive, the term is the integer expression divided by `divisor` and rounded to a float.
     """
 
     kind: Sort
@@ -243,7 +247,7 @@ class Symbol(NamedTuple):
 
 
 def variable(name: str, kind: Sort) -> Any:
-    """Return the variable of z3 for an attribute whose values are of this kind."""
+    """Return the z3 variable for an attribute whose values are of this kind."""
     match kind:
         case "int" | "timestamp":
             return z3.Int(name)
@@ -260,11 +264,13 @@ def variable(name: str, kind: Sort) -> Any:
 
 
 Lookup: TypeAlias = Callable[[pred.Attribute], Symbol | None]
-"""What stands for an attribute; None where it has no value."""
+"""Returns the symbol of an attribute; None if the attribute has no value."""
 
 
 def formula(predicate: pred.Predicate, lookup: Lookup, type_is: Callable[[str], Any]) -> Any:
-    """Return the predicate as a formula, true exactly where it is satisfied (predicates.satisfied). Raises TooHard."""
+    """Return a z3 formula that is true exactly where the predicate is satisfied (see `predicates.satisfied`). Raises
+    TooHard.
+    """
     return combined(predicate, lambda atom: _atom(atom, lookup, type_is), z3.Not, z3.And, z3.Or)
 
 
@@ -350,7 +356,7 @@ def _quotient(a: Symbol, b: Symbol, defined: Any) -> Symbol | None:
 
 
 def _divided(n: int, divisor: int) -> float:
-    """Return the quotient; infinity if it is too large for a float, which counts as no value."""
+    """Return n / divisor. A quotient too large for a float is returned as infinity, and counts as no value."""
     try:
         return n / divisor
     except OverflowError:
@@ -358,7 +364,7 @@ def _divided(n: int, divisor: int) -> float:
 
 
 def _least(divisor: int, reached: Callable[[float], bool]) -> int:
-    """Return the least integer from which on the quotient satisfies a test or has no value."""
+    """Return the least integer whose quotient by the divisor satisfies `reached`, as all larger integers then do."""
     below, at = -divisor << MAX_EXPONENT, divisor << MAX_EXPONENT
     while at - below > 1:
         middle = (below + at) // 2
@@ -370,7 +376,9 @@ def _least(divisor: int, reached: Callable[[float], bool]) -> int:
 
 
 def _compared_quotient(comparator: pred.Comparator, left: Symbol, right: Symbol) -> Any:
-    """Compare a quotient with a constant. The integers for which that is true form an interval, or its complement."""
+    """Compare a quotient with a constant. The numerators for which the comparison is true form an interval, or the
+    complement of an interval.
+    """
     k: int | float
     if right.divisor:
         raise TooHard
@@ -438,7 +446,9 @@ def _as_real(term: Symbol) -> Symbol:
 
 
 def compared(comparator: pred.Comparator, left: Symbol | None, right: Symbol | None) -> Any:
-    """Return the comparison; it is false if a side has no value or the kinds differ (predicates.compare)."""
+    """Return the comparison as a formula; it is false if a side has no value or the kinds differ (see
+    `predicates.compare`).
+    """
     if left is None or right is None:
         return z3.BoolVal(False)
     if right.divisor:
@@ -476,7 +486,7 @@ def compared(comparator: pred.Comparator, left: Symbol | None, right: Symbol | N
 
 
 def value_of(found: Any, kind: Sort) -> Value:
-    """Convert a value of the solver. Raises TooHard for a text that UTF-8 cannot represent."""
+    """Convert a z3 value to a Python value. Raises TooHard for a text that UTF-8 cannot represent."""
     match kind:
         case "int":
             return int(found.as_long())

@@ -36,12 +36,12 @@ from cerify.semantics.values import EXACT, FIRST_TIME, INT64, LAST_TIME, Value, 
 
 LARGEST_REPETITION = 50
 LARGEST_AUTOMATON = 400  # states of the automaton of one pattern
-LARGEST_PATTERN = 4 * LARGEST_AUTOMATON  # characters of one pattern, and ranges of them, each written once
+LARGEST_PATTERN = 4 * LARGEST_AUTOMATON  # characters and ranges of characters in one pattern, without repetition
 LARGEST_PRODUCT = 30_000  # transitions of the automaton of all patterns and constants of an attribute
 FIRST, LAST, SURROGATES = "\0", "\U0010ffff", range(0xD800, 0xE000)
 PLAIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 "
 SHORTHANDS = {"d": "09", "w": "09AZ__az", "s": "\t\n\f\r  "}  # the ends of ranges
-FOLDED = {"k": "\u212a", "s": "\u017f"}  # what RE2 takes for these letters under (?i), beside the capital
+FOLDED = {"k": "\u212a", "s": "\u017f"}  # under (?i), RE2 accepts these for the letters, besides the capitals
 CONTROLS = {"n": "\n", "t": "\t", "f": "\f", "r": "\r"}
 
 _ESCAPED = r"\\[-.^$*+?()\[\]{}|\\/ntfr]"
@@ -61,14 +61,14 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class CharacterSet:
-    """The characters in some ranges of codes, which ascend, or all others."""
+    """The characters in some ascending ranges of codes; if negated, all other characters."""
 
     ranges: tuple[tuple[int, int], ...]
     negated: bool = False
 
     @classmethod
     def from_ends(cls, ends: str, negated: bool = False) -> CharacterSet:
-        """Return the set of ranges from a flat list: first character, last character, first, last, and so on."""
+        """Return the set whose ranges are written in `ends` as first character, last character, first, last, ..."""
         codes = [ord(c) for c in ends]
         return cls(tuple(sorted({*zip(codes[::2], codes[1::2], strict=True)})), negated)
 
@@ -78,10 +78,10 @@ class CharacterSet:
 
 
 Alternatives: TypeAlias = "list[list[tuple[CharacterSet | Alternatives, int, int | None]]]"
-"""A pattern: sequences of parts, each with how often it is repeated at least and at most."""
+"""A pattern: alternative sequences of parts; each part is (part, least number of repetitions, greatest or None)."""
 
 Reached: TypeAlias = frozenset[int]
-"""The positions of a pattern that a string can end with; -1 before the first character."""
+"""The positions of a pattern at which a string can end; -1 is the position before the first character."""
 
 START: Reached = frozenset({-1})
 
@@ -104,7 +104,7 @@ def decidable(pattern: str) -> bool:
 def samples_of_strings(constants: Sequence[str], patterns: Sequence[str]) -> Iterator[str]:
     """Yield one string of each class into which the sorted constants and the decidable patterns divide all strings.
 
-    Raises BudgetExceeded where the patterns and the constants are too large together.
+    Raises BudgetExceeded if the patterns and constants together are too large.
     """
     yield from sorted(constants, key=lambda s: (len(s), s))
     if not patterns:
@@ -123,7 +123,7 @@ def samples_of_strings(constants: Sequence[str], patterns: Sequence[str]) -> Ite
             yield c, (then, place.after(c, constants))
 
     start = (tuple(START for _ in languages), _Place(0, len(constants), 0))
-    what = f"the automaton of the {len(patterns)} patterns of one attribute, and the texts it is compared with,"
+    what = f"the automaton of the {len(patterns)} patterns and the constants that one attribute is compared with"
     strings, classes = {start: ""}, set[object]()
     for state, steps in explore([start], successors, LARGEST_PRODUCT, what).items():
         reached, place = state
@@ -144,8 +144,8 @@ def _known_samples(constants: tuple[str, ...], patterns: tuple[str, ...]) -> tup
 class _Place:
     """The place of a string among sorted constants.
 
-    Constants before low are less than the string. Constants from low up to high begin with the string, whose length is
-    given. The other constants are greater.
+    Constants before index `low` are less than the string. Constants from `low` up to `high` begin with the string;
+    `length` is its length, or 0 if there are none. The other constants are greater.
     """
 
     low: int
@@ -172,7 +172,7 @@ def _between(low: str | None, high: str | None) -> str | None:
 
 
 def _letters(languages: Iterable[_Language], constants: Iterable[str]) -> list[str]:
-    """Return a character for each class that patterns and constants distinguish, a letter or digit if possible."""
+    """Return one character of each class that patterns and constants distinguish, if possible a letter or digit."""
     classes = list(dict.fromkeys(klass for language in languages for klass in language.classes))
     known = sorted(set(chain.from_iterable(constants)))
     ranges = [*(range_ for klass in classes for range_ in klass.ranges), *((ord(c), ord(c)) for c in known)]
@@ -186,10 +186,10 @@ def _letters(languages: Iterable[_Language], constants: Iterable[str]) -> list[s
 
 
 class _Language:
-    """The strings of a pattern, by its positions: one for each occurrence of a character class in the pattern.
+    """The strings of a pattern, as an automaton with a position for each occurrence of a character class in it.
 
-    V. M. Glushkov, The abstract theory of automata, 1961. fits: false if there are too many positions or parts; then
-    some are missing.
+    The construction is from V. M. Glushkov, The abstract theory of automata, 1961. `fits` is false if there are too
+    many positions or parts; the automaton is then incomplete.
     """
 
     def __init__(self, pattern: Alternatives) -> None:
@@ -216,7 +216,9 @@ class _Language:
         return not self._accepting.isdisjoint(reached)
 
     def _add(self, part: CharacterSet | Alternatives) -> tuple[set[int], set[int], bool]:
-        """Return the positions at which a part can begin and end, and whether the part may be empty."""
+        """Add a part. Return the positions at which it can begin, those at which it can end, and whether it may be
+        empty.
+        """
         self._parts += 1
         if isinstance(part, CharacterSet):
             self.classes.append(part)
@@ -238,8 +240,9 @@ class _Language:
     def _copies(
         self, part: CharacterSet | Alternatives, least: int, most: int | None
     ) -> Iterator[tuple[set[int], set[int], bool]]:
-        """Yield the copies of a repeated part: the required ones, then the optional ones; the last may repeat without
-        end.
+        """Add the copies of a repeated part, required copies first, and yield for each copy what `_add` returns.
+
+        If `most` is None, the last copy may repeat without end.
         """
         for i in range(max(least, 1) if most is None else most):
             if not self.fits:
@@ -263,7 +266,7 @@ def _parse(pattern: str) -> Alternatives | None:
     flags = _FLAGS.match(pattern)
     at = flags.end() if flags is not None else 0
     fold, dot_all = (flags is not None and flag in flags[1] for flag in "is")
-    groups: list[Alternatives] = [[[]]]  # those that are open, each with its last sequence so far
+    groups: list[Alternatives] = [[[]]]  # the groups not yet closed; the last sequence of each is unfinished
     characters = 0
     while at < len(pattern):
         token = _TOKEN.match(pattern, at)
@@ -303,14 +306,14 @@ def _bounds(token: re.Match[str]) -> tuple[int, int | None]:
 
 
 def _character_set(token: re.Match[str], fold: bool, dot_all: bool) -> CharacterSet | None:
-    """Return the characters of a token; None for one beyond ASCII in a pattern that ignores case."""
+    """Return the characters that a token stands for; None if the pattern ignores case and some are beyond ASCII."""
     match token.lastgroup:
         case "any":
             return CharacterSet.from_ends("" if dot_all else "\n\n", True)
         case "shorthand":
             shorthand = token["shorthand"]
             if fold and shorthand in "wW":
-                return None  # it has two letters beyond ASCII then
+                return None  # ignoring case, \w has two letters beyond ASCII
             return CharacterSet.from_ends(SHORTHANDS[shorthand.lower()], shorthand.isupper())
     ranges = [
         (_character(item["low"]), _character(item["high"] or item["low"]))
@@ -339,7 +342,9 @@ DEFAULT: dict[ValueType, Value] = {"int": 0, "float": 0.0, "string": "", "bool":
 
 
 def tested_attribute(test: pred.Predicate) -> str | None:
-    """Return the attribute of a simple test, against constants or a decidable pattern; else None."""
+    """Return the attribute if the predicate is a simple test: of one attribute, against constants, a decidable pattern
+    or itself. Return None for other predicates.
+    """
     match test:
         case (
             pred.Comparison(_, pred.Attribute(name), pred.Constant())
@@ -359,7 +364,7 @@ def pieces(tests: Sequence[pred.Predicate], value_type: ValueType | None) -> dic
     """Return the combinations of truth values that the simple tests of one attribute can have, each with an example
     value.
 
-    The value None stands for an absent attribute. The example is the simplest value.
+    The example is the simplest value; the value None stands for an absent attribute.
 
     value_type is the type of the attribute in the schema; None allows values of any kind. Raises BudgetExceeded.
     """
@@ -372,7 +377,7 @@ def pieces(tests: Sequence[pred.Predicate], value_type: ValueType | None) -> dic
 
 
 def _compile_test(test: pred.Predicate) -> Callable[[Value | None], bool]:
-    """Return a function that tests a value of the attribute; thousands of constants are looked up in a set."""
+    """Return a function that tests a value of the attribute; the function looks up a list of constants in a set."""
     if isinstance(test, pred.OneOf):
         constants = {(kind(c), c) for c in test.values if not _is_nan(c)}
         return lambda value: value is not None and (kind(value), value) in constants
@@ -420,7 +425,7 @@ def _constants(test: pred.Predicate) -> Iterator[Value]:
 
 
 def _numbers(constants: list[Number], value_type: ValueType | None) -> Iterator[Number]:
-    """Return each constant, and a number of each open interval between and outside them."""
+    """Yield each constant, and a number from each open interval between, below and above the constants."""
     bounds: list[Number] = [-math.inf, *constants, math.inf]
     wanted = [(c, c) for c in constants] + [(a, b) for a, b in pairwise(bounds) if a < b]
     for low, high in wanted:
@@ -438,7 +443,7 @@ def _numbers(constants: list[Number], value_type: ValueType | None) -> Iterator[
 
 
 def _value_between(low: Number, high: Number) -> Number | None:
-    """Return the simplest number of the open interval: an integer near zero if it has one."""
+    """Return the simplest number of the open interval, an integer near zero if possible; None if there is none."""
     if low < 0 < high:
         return 0
     if low >= 0 and low != math.inf and math.floor(low) + 1 < high:
@@ -471,7 +476,7 @@ def _float_above(low: Number) -> float:
 
 
 def _times(constants: list[datetime]) -> Iterator[datetime]:
-    """Return each constant, and a time of each open interval between and outside them, rounded where possible."""
+    """Yield each constant, and a time from each open interval between, before and after the constants."""
     yield from constants
     for low, high in pairwise(constants):
         yield from [low + step for step in STEPS if step < high - low][:1]

@@ -1,17 +1,18 @@
 """Compile LAST and NXT of events that follow one another to an automaton with a state for each event.
 
-In general a strategy runs beside a monitor that follows all rivals (compile.py), whose states are sets. For sixty
-events these would not fit in memory, and they are not needed. In a *chain*, a fixed number of single events one after
-the other, such as A{60} or A{3} ; B, the greatest match is found greedily.
+In general a strategy runs beside a monitor that follows all rival matches (compile.py). The states of the monitor are
+sets; for sixty events they would not fit in memory. A *chain* needs no monitor: it is a fixed number of single events
+one after the other, such as `A{60}` or `A{3} ; B`, and its greatest match is found greedily.
 
-- LAST compares from the end. The event before the last one is the latest that fits, since a later one leaves more room
-  for those before it; and so on. So no event between two events of the match could replace the earlier one.
-- NXT compares from the beginning. Each event but the last is the earliest that fits. So no event between two events of
-  the match could replace the later one; any event may stand before the last.
+- LAST compares matches from the end. The event before the last one is the latest that fits, because a later event
+  leaves more room for the events before it; likewise for all earlier events. So no event between two events of the
+  match could replace the earlier of the two.
+- NXT compares matches from the beginning. Each event but the last is the earliest that fits. So no event between two
+  events of the match could replace the later of the two, unless the later one is the last event of the match.
 
-Where the number may vary, as in A{5,60} and A{5,}, a match is above all matches that it contains, so the greatest one
-has as many events as fit. LAST adds them before all other events, NXT after them. So only the first run of LAST, and
-the last run of NXT, may vary in length: any other run would have to leave room for the runs beyond it.
+If the number of events may vary, as in `A{5,60}` and `A{5,}`, a match is greater than all matches that it contains, so
+the greatest match has as many events as fit. LAST adds events at the beginning, NXT at the end. So only the first run
+of LAST, and the last run of NXT, may vary in length: any other run would have to leave room for the runs beyond it.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ from cerify.semantics.cel import syntax as cel
 from cerify.semantics.predicates import Anything, Attribute, Comparison, OfType, Predicate
 
 Link: TypeAlias = tuple[tuple[Predicate, Marks], ...]
-"""One event of a chain: the ways to mark it, each with the events that can be marked so."""
+"""One event of a chain, as pairs (predicate, marks): an event that satisfies the predicate can get the marks."""
 
 
 Run: TypeAlias = tuple[Link, int, int | None]
-"""Events of one kind in a row: the kind, the least number of them, and the greatest one, or None."""
+"""Events of one kind in a row: (kind, least number of events, greatest number or None)."""
 
 Runs: TypeAlias = tuple[Run, ...]
 
@@ -42,9 +43,9 @@ Runs: TypeAlias = tuple[Run, ...]
 class EventChain:
     """Events one after the other.
 
-    guard: events that may neither occur between two events of the chain nor be a later event of it; only for a chain of
-    one kind. distinct: an attribute whose values differ between all events; then each run is one event, and all are of
-    one kind. is_last: whether it is under LAST rather than NXT.
+    guard: a kind of event that may occur neither between two events of the chain nor as an event of the chain after
+    the first; only for a chain of one kind. distinct: an attribute with a different value in each event; each run is
+    then one event, and all runs are of one kind. is_last: whether the chain is under LAST rather than NXT.
     """
 
     runs: Runs
@@ -71,11 +72,11 @@ def chain_of(phi: cel.Formula) -> EventChain | None:
 
 
 def _guarded(phi: cel.Formula) -> EventChain | None:
-    """Return the chain of A ; (A UNLESS B){n}: events of one kind without another event in between; None for other
+    """Return the chain of `A ; (A UNLESS B){n}`, which is events A without an event B in between; None for other
     formulas.
 
-    The event before a chosen one is the latest, or the earliest, of the kind, whatever other events are chosen. So
-    between two forbidden events, the greatest match without the guard is also the greatest with it.
+    The greedy choice of an event depends only on its neighbour in the match. So between two forbidden events, the
+    greatest match is the same with and without the guard.
     """
     first, *others = _parts(phi)
     link, runs, guards = _single(first), list[Run](), set[Link | None]()
@@ -123,7 +124,7 @@ def greatest_chain(phi: cel.Formula, operand: cel.Formula | None = None) -> Even
     """Return the chain if phi is LAST or NXT of a chain whose greatest match can be found greedily; None for any other
     formula.
 
-    operand: the operand without its windows and keys, if it has any.
+    operand: phi's operand without its windows and keys, if it has any.
 
     >>> from cerify.semantics.cel.parse import parse
     >>> [greatest_chain(parse(f"{name}(A{{5,60}} ; B)")) is not None for name in ("LAST", "NXT")]
@@ -145,9 +146,9 @@ def newest_chain(phi: cel.Formula) -> EventChain | None:
 
 
 def distinct_chain(phi: cel.Formula, operand: cel.Formula | None = None) -> EventChain | None:
-    """Return the chain if phi is LAST of events of one kind with different values; None for any other formula.
+    """Return the chain if phi is LAST of events of one kind that differ in one attribute; None for any other formula.
 
-    The greatest match has the newest event of each of the newest values. operand: see `greatest_chain`.
+    The greatest match takes the newest event of each of the newest values. operand: see `greatest_chain`.
 
     >>> from cerify.semantics.cel.parse import parse
     >>> distinct_chain(parse("LAST(A{3 DISTINCT [user]})")).distinct
@@ -190,7 +191,7 @@ def round_of_distinct(chain: EventChain, operand: cel.Formula) -> cel.Formula | 
 
 
 def _single(phi: cel.Formula) -> Link | None:
-    """Return the kind of a formula for one event."""
+    """Return the kind of the event if the formula matches single events; None for any other formula."""
     match _runs(phi):
         case ((link, 1, 1),):
             return link
@@ -245,10 +246,11 @@ def greatest_of_chain(strategy: cel.Next | cel.Last, chain: EventChain, algebra:
     """Return the automaton of LAST or NXT of a chain that `greatest_chain` returned; a chain with a guard must be under
     LAST.
 
-    A state is named after the part of the automaton and the number of events that are taken there; END is final.
+    A state is a pair: a part of the automaton, and the number of events taken in that part. END is final.
 
-    - LAST takes as many events of the first run as it may, after any other events (states "some"), or all of them
-      (states "all"; with a guard, all since the last forbidden event). Of the other runs it takes the latest events.
+    - LAST takes the greatest number of events that the first run allows, after any other events (states "some"), or
+      all events of the run's kind if there are fewer (states "all"; with a guard, all since the last forbidden event).
+      Of the other runs it takes the latest events.
     - NXT takes the earliest events of all runs (states "run"), except for the last event of the match.
 
     Raises BudgetExceeded.
@@ -280,7 +282,7 @@ def greatest_of_chain(strategy: cel.Next | cel.Last, chain: EventChain, algebra:
             take(("all", c), link, *goes_on, *[done] * (c + 1 >= least), where=allowed if c else whole)
         if varies and (most is not None or chain.guard is not None):
             skip(("all", 0), algebra.predicate(algebra.everything & ~algebra.mask(other)), ("some", 0))
-        if varies and chain.guard is not None:  # whatever was left out before is none that could have been taken
+        if varies and chain.guard is not None:  # events before a forbidden one could not have been taken
             forbidden = algebra.predicate(algebra.everything & ~algebra.mask(allowed))
             skip(("some", 0), whole)
             skip(("some", 0), intersection(forbidden, other), ("all", 0))

@@ -47,17 +47,16 @@ from cerify.semantics.trees import children
 # ---------------------------------------------------------------------------------------------------------------------
 # The selection strategies as constructions on automata: tods21, Theorem 7.2, corrected.
 #
-# The printed constructions for NXT, LAST and MAX compare a run with those of the same valuation and with its winners.
-# A run with the same support under other variables is neither, so that what it wins by later is lost. Here supports
-# alone are compared, and a valuation is kept if its support is: the automaton runs beside a *dominance monitor*, which
-# follows one support and the states of all runs with that support (ties), with better ones (winners) and, for LAST,
-# with worse ones (losers). The monitor is I/O-deterministic; the product with the automaton has the automaton's
-# valuations.
+# The printed constructions for NXT, LAST and MAX compare a run with runs of the same valuation and with its winners.
+# They miss runs with the same support under other variables, which may win later. Here only supports are compared, and
+# a valuation is kept if its support is: the automaton runs beside a *dominance monitor*, which follows one support and
+# the states of all runs with that support (ties), with better ones (winners) and, for LAST, with worse ones (losers).
+# The monitor is I/O-deterministic; the product with the automaton has the automaton's valuations.
 
 DominanceMonitor: TypeAlias = tuple[Subset, Subset, Subset]  # ties, winners, losers
 Delta: TypeAlias = Callable[[Subset, bool], Subset]  # the states reached on this event, with a mark or without
 MonitorStep: TypeAlias = Callable[[DominanceMonitor, bool, Delta], DominanceMonitor]
-"""A step of a monitor. It uses no more than | and ^ of sets of states, so that these may be frozensets as well."""
+"""A step of a monitor. It combines sets of states only with `|` and `^`, so that it also works on frozensets."""
 
 NO_STATES: Subset = 0
 
@@ -149,9 +148,7 @@ def _dominated(A: CEA, step: MonitorStep, algebra: Algebra) -> CEA:
 
 
 class _Steps:
-    """The transitions of an automaton on one type of events: for each state those without marks and those with
-    marks.
-    """
+    """The transitions of an automaton on one type of events; for each state, unmarked and marked ones are separate."""
 
     def __init__(self, A: CEA, satisfied: set[Predicate]) -> None:
         self.leaving = tuple(
@@ -162,7 +159,7 @@ class _Steps:
         self._known: tuple[dict[Subset, Subset], ...] = ({NO_STATES: NO_STATES}, {NO_STATES: NO_STATES})
 
     def delta(self, states: Subset, marked: bool) -> Subset:
-        """Return the states reached on this event by marking transitions, or by the others."""
+        """Return the states that some states reach on the event, by marking transitions if `marked`, else by others."""
         known = self._known[marked]
         if (reached := known.get(states)) is None:
             reached = NO_STATES
@@ -175,13 +172,13 @@ class _Steps:
 # ---------------------------------------------------------------------------------------------------------------------
 # WITHIN n EVENTS as a construction: the automaton counts the events since its first mark.
 #
-# Not in the paper, where a window is a filter across events and so no matter for automata; but the position needs no
-# attribute, so a finite count will do. A long window makes a large automaton: around a whole formula an evaluator does
-# better without (automata/evaluate/scope.py).
+# The paper treats a window as a cross-event filter, which no automaton can evaluate. But positions need no attributes,
+# so an automaton can count them. A long window makes a large automaton; for a window around a whole formula, the
+# evaluators use another way (automata/evaluate/scope.py).
 
 
 def within_events(A: CEA, count: int, budget: Budget) -> CEA:
-    """Return the automaton of those valuations of A that bind something and fit in a window of `count` events."""
+    """Return the automaton of the valuations of A that are not empty and fit in a window of `count` events."""
 
     def successors(state: tuple[int, int]) -> Iterator[tuple[Label, tuple[int, int]]]:
         q, seen = state  # seen: how many events of the window there were, none before the first mark
@@ -197,22 +194,22 @@ def within_events(A: CEA, count: int, budget: Budget) -> CEA:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What to say where the automaton of an operator grows too large: which operator, out of what, and what may help.
+# Error messages for an operator whose automaton is too large: the operator, the operands' sizes, and what may help.
 
-SELECTS = "it compares all runs that are under way: put it around a smaller part, or use fewer of +, OR and : in it"
+SELECTS = "it compares all runs at once: put it around a smaller part, or use fewer of +, OR and : in that part"
 ADVICE: dict[type[cel.Formula | core.Formula], str] = {
-    cel.And: "the states of its operands multiply: make one of them smaller",
-    cel.All: "the states of its operands multiply: put fewer under one ALL, and join those in a known order by ;",
-    cel.Unless: "all partial matches of the right operand are followed at once: make it shorter",
+    cel.And: "the states of its operands multiply: make one of the operands smaller",
+    cel.All: "the states of its operands multiply: use fewer operands, and join operands in a known order by ;",
+    cel.Unless: "it follows all partial matches of its right operand at once: make the right operand shorter",
     cel.Next: SELECTS,
     cel.Last: SELECTS,
     cel.Max: SELECTS,
     core.CoreNext: SELECTS,
     core.CoreLast: SELECTS,
     core.CoreMax: SELECTS,
-    core.CoreSeq: "both sides read the whole stream, and multiply: put the strategy around the whole sequence",
-    core.CorePlus: "finished rounds may stay undecided: put the strategy around the iteration, or the filter",
-    cel.Within: "the window counts events here: put it around the whole formula, where it does not",
+    core.CoreSeq: "both sides read the whole stream, so their states multiply: put the strategy around the sequence",
+    core.CorePlus: "finished rounds may stay undecided: put the strategy or the filter around the iteration",
+    cel.Within: "inside a formula the automaton counts the window's events: put WITHIN around the whole formula",
 }
 _OPERATORS = {**CEL, **CORE_CEL}
 OTHERWISE = "write it with fewer alternatives"
@@ -225,7 +222,7 @@ def state_explosion_error(
     """Return the error for phi's construction, with its place, the sizes of the operands' automata, and advice."""
     sizes = " and ".join(f"{A.states} states and {len(A.transitions)} transitions" for A in operands)
     return BudgetExceeded(
-        f"{symbol(phi)} makes too large an automaton out of {'one' if len(operands) == 1 else 'two'} of {sizes}: "
+        f"{symbol(phi)} makes too large an automaton out of {'one' if len(operands) == 1 else 'two'} with {sizes}: "
         f"{error.message}; {ADVICE.get(type(phi), OTHERWISE)}; {ALLOW}",
         phi.span,
     )
@@ -243,10 +240,10 @@ NOT_LINEAR = (cel.And, cel.All, cel.Unless, cel.Strict, cel.Next, cel.Last, cel.
 def compile_cel(phi: cel.Formula, budget: Budget = Budget(), algebra: Algebra | None = None) -> CEA:
     """Return a CEA with the valuations of phi at every position of every stream.
 
-    `algebra` is generated by at least the predicates of phi, and has its own budget; two formulas to be compared are
-    compiled in the same algebra. Raises Unsupported if phi compares events with each other. Raises BudgetExceeded if it
-    is nested too deeply, or if the automaton of an operator would be too large or take too long; the error names the
-    operator and what may help.
+    The generators of `algebra` must include the predicates of phi, and its budget replaces `budget`. To compare two
+    formulas, compile them in the same algebra. Raises Unsupported if phi compares events with each other. Raises
+    BudgetExceeded if phi is nested too deeply, or if the automaton of an operator would be too large or take too long;
+    the error names the operator and what may help.
     """
     with depth_limited(phi.span):
         return _trimmed(phi, algebra or Algebra(generators(phi), budget))
@@ -281,7 +278,7 @@ def generators(phi: cel.Formula) -> Iterator[Predicate]:
 
 
 def held_mark(P: Predicate) -> str | None:
-    """Return the mark that stands for a filter on a helper attribute of this name; None for other predicates."""
+    """Return the mark that stands for a filter on a helper attribute (see HELD); None for other predicates."""
     match P:
         case Comparison("=", Attribute(name), _) if name.startswith(HELD):
             return name
@@ -293,7 +290,7 @@ def _trimmed(phi: cel.Formula, algebra: Algebra) -> CEA:
 
 
 def _thompson(phi: cel.Formula, algebra: Algebra) -> CEA:
-    """Build the automaton of phi from the automata of its operands; minimize where the construction is not linear."""
+    """Build the automaton of phi from those of its operands; reduce these first if the construction is not linear."""
     if isinstance(phi, cel.EventAtom):
         return _event(phi.type)
     if isinstance(phi, cel.Derived):
@@ -358,7 +355,7 @@ def _case(phi: cel.Formula, operands: list[CEA], algebra: Algebra) -> CEA:
         case cel.Within(_, cel.EventWindow(count)):
             return within_events(A, count, algebra.budget)
         case cel.EventAtom() | cel.Within() | cel.PartitionBy() | cel.PerKey() | cel.Derived():
-            raise InternalError("it cannot be built from the automata of its operands")
+            raise InternalError(f"{type(phi).__name__} cannot be built from the automata of its operands")
         case _:
             assert_never(phi)
 
@@ -370,14 +367,14 @@ def _event(R: str) -> CEA:
 
 
 def _bind(A: CEA, variable: str) -> CEA:
-    """Build IN: every marked event is marked with the variable too."""
+    """Build IN: mark every marked event with the variable too."""
     if variable.startswith((FIRST_OF, LAST_OF)):
         return _bind_edge(A, variable)
     return A.remarked({L: L | {variable} if L else L for L in A.marks})
 
 
 def _bind_edge(A: CEA, variable: str) -> CEA:
-    """Mark only the first or the last event: one copy of the automaton before it and one after."""
+    """Mark only the first or only the last event, with a copy of the automaton before that event and one after it."""
     n = A.states
     marking = {(0, 1): True, (1, 1): False} if variable.startswith(FIRST_OF) else {(0, 0): False, (0, 1): True}
     steps = {True: marking, False: {(0, 0): False, (1, 1): False}}
@@ -486,7 +483,7 @@ def _distinct(*transitions: Transition) -> tuple[Transition, ...]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# A compiler with a memory of the last queries, for campaigns, where most of the time would go into compiling again.
+# A compiler that remembers the last queries: without it, campaigns would spend most of their time on compiling again.
 
 F = TypeVar("F", bound=Hashable)
 Made = TypeVar("Made")
@@ -495,7 +492,7 @@ Made = TypeVar("Made")
 class CachedCompiler(Generic[F, Made]):
     """A compiler that caches the results for the last queries; initially it caches nothing.
 
-    Equal queries share their result, which may be an error. A shared error has the span in the first query.
+    Equal queries share their result, which may be an error. A shared error has the span of the query compiled first.
     """
 
     def __init__(self, compiler: Callable[[F, Budget], Made]) -> None:
@@ -538,31 +535,31 @@ class CachedCompiler(Generic[F, Made]):
         try:
             return self._compiler(phi, budget)
         except (Unsupported, BudgetExceeded) as error:
-            check_time()  # that the time of this call is over says nothing of the next one
+            check_time()  # the error may come from this call's time limit, and must not be cached then
             return error
 
 
 def _suffices(made: object, allowed: Budget, budget: Budget) -> bool:
-    """Return whether a result computed within one budget would also be computed within another one."""
+    """Return whether a result computed within the budget `allowed` also holds for `budget`."""
     return allowed == budget or (not isinstance(made, CerifyError) and allowed.states <= budget.states)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Lazy I/O-determinization of a formula's automaton, whose error names the operator that makes it too large.
+# Lazy I/O-determinization of a formula's automaton; its error names the operator that makes the automaton too large.
 #
-# Where a stream reaches too many sets of states, the parts of the formula are determinized on their own, the small
-# ones first, until one is too large: its operator is what a person can change.
+# If a stream reaches too many sets of states, the parts of the formula are determinized on their own, small parts
+# first, until one is too large: its operator is what a person can change.
 
 COMPILED_CEL = CachedCompiler(compile_cel)
 SECONDS = 1.0  # for each part: an error may take a moment, not minutes
 
 
 def lazily(phi: cel.Formula, budget: Budget, form: Callable[[CEA], CEA] | None = None) -> Determinized:
-    """Return the I/O-determinization of the automaton of the formula, or of a variant of it, built state by state as
-    needed.
+    """Return the I/O-determinization of the formula's automaton, built state by state as needed.
 
-    Raises Unsupported and BudgetExceeded. BudgetExceeded may also come later, when a stream needs more states than the
-    budget allows; its message names the operator that makes the automaton too large.
+    form: changes the automaton before it is determinized. Raises Unsupported and BudgetExceeded. BudgetExceeded may
+    also come later, when a stream needs more states than the budget allows; its message names the operator that makes
+    the automaton too large.
     """
 
     def automaton(psi: cel.Formula) -> CEA:
@@ -572,12 +569,12 @@ def lazily(phi: cel.Formula, budget: Budget, form: Callable[[CEA], CEA] | None =
     def with_states(error: BudgetExceeded) -> BudgetExceeded:
         alone = Budget(states=budget.states, seconds=SECONDS)
         sizes: dict[cel.Formula, int] = {}
-        for psi in reversed(list(cel.subformulas(phi))):  # operands come before what is made of them
+        for psi in reversed(list(cel.subformulas(phi))):  # operands come before their operator
             try:
                 sizes[psi] = io_determinize(automaton(psi), alone).states
             except BudgetExceeded:
                 operands = " and ".join(str(sizes[operand]) for operand in children(psi))
-                size = f"its operands, by themselves, take {operands} states, and it more than {budget.states}"
+                size = f"its operands by themselves take {operands} states, the result more than {budget.states}"
                 return BudgetExceeded(f"{symbol(psi)} makes too large an automaton ({size}): {error.message}", psi.span)
         return error
 

@@ -2,9 +2,9 @@
 allows.
 
 The paper compiles core-CEL in LP-normal form, with strategies only around a whole formula. Here every formula whose
-filters look at single events is compiled unchanged, with strategies anywhere. A strategy compares over the whole stream
-(docs/decisions/core-cel.md). So every automaton below reads the stream from position 0 to its end, and marks the
-variables that operators around it may still use.
+filters look at single events is compiled unchanged, with strategies anywhere. A strategy compares complex events over
+the whole stream (docs/decisions/core-cel.md). So every automaton below reads the stream from position 0 to the end, and
+marks the variables that the operators around it may still use.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from cerify.semantics.trees import children
 # ---------------------------------------------------------------------------------------------------------------------
 # Which variables a core-CEL formula mentions, defines and binds: cep17, sections 3 and 5.1, read for the automata.
 #
-# semantics/core_cel/check.py is the reading of the definition; the two share no code.
+# semantics/core_cel/check.py has its own code for this, which follows the definition.
 
 Variables: TypeAlias = frozenset[str]
 
@@ -125,13 +125,15 @@ def bound(phi: core.Formula) -> Variables:
 # ---------------------------------------------------------------------------------------------------------------------
 # Operations on automata over whole streams that mark the positions of single variables, for compiling core-CEL.
 #
-# An automaton reads a stream to its end. IN marks the events of the complex event C, every variable at most one event:
-# a variable that a run does not mark may be anywhere. So an automaton is a set of pairs (C, nu) over each stream, in
-# which nu is a partial map, as in semantics/core_cel/interpreter.py. Two parts of C are read side by side from
-# position 0, each with marks of its own (docs/theory/compilation.md, core-CEL).
+# An automaton reads a stream to its end. MARKED marks the events of the complex event C. A variable marks at most one
+# event; a variable that a run does not mark may be anywhere. So over each stream an automaton has a set of pairs
+# (C, nu), in which nu is a partial map, as in semantics/core_cel/interpreter.py. Two parts of C are read side by side
+# from position 0, each part with its own marks (docs/theory/compilation.md, core-CEL).
 
 EventClass: TypeAlias = tuple[Predicate, frozenset[Predicate], frozenset[Predicate]]
-"""Events that are alike: their predicate, and the predicates that they are in, of those that were looked at."""
+"""A class of events, (predicate, satisfied, looked_at): its events satisfy `predicate`, and of the predicates in
+`looked_at` exactly those in `satisfied`.
+"""
 
 
 def selects(t: Transition) -> bool:
@@ -140,7 +142,7 @@ def selects(t: Transition) -> bool:
 
 
 def guess_position(A: CEA, x: str, budget: Budget) -> CEA:
-    """Return the automaton with the same pairs, in which x may be at any event wherever it had no position.
+    """Return the automaton that has each pair of A, but with x at each possible event in turn if x had no position.
 
     Raises BudgetExceeded.
     """
@@ -154,9 +156,8 @@ def guess_position(A: CEA, x: str, budget: Budget) -> CEA:
                 yield (t.predicate, t.marks | {x}), (t.target, True)
 
     starts = [(q, False) for q in sorted(A.initial)]
-    return reachable_cea(
-        starts, successors, lambda state: state[0] in A.final and state[1], budget, f"{x} at any event"
-    )
+    what = f"the automaton for {x} at any event"
+    return reachable_cea(starts, successors, lambda state: state[0] in A.final and state[1], budget, what)
 
 
 def sequence(A: CEA, B: CEA, budget: Budget) -> CEA:
@@ -185,9 +186,9 @@ def apply_strategy(A: CEA, W: Variables, step: MonitorStep, algebra: Algebra) ->
     """Return the automaton of the pairs whose complex event no rival dominates. All variables of W must have positions.
     Raises BudgetExceeded.
 
-    The rivals have the same last position and agree on W. The monitor of compile.py reads what the run reads, with the
-    marks of W, so that it follows the runs with these marks alone. At the last event that is selected, the runs that do
-    not select it stop being rivals; among the others the winners do not change.
+    Rivals have the same last position and agree on W. The monitor of compile.py reads the same events as the run, with
+    the run's marks of W, so that it follows only runs with these marks. At the last selected event, the runs that do
+    not select it stop being rivals; the winners among the other runs stay the same.
     """
     follow = _Follow(A, W, algebra)
     final = subset(A.final)
@@ -218,11 +219,12 @@ def apply_strategy(A: CEA, W: Variables, step: MonitorStep, algebra: Algebra) ->
 
 
 def iterate_automaton(A: CEA, W: Variables, algebra: Algebra) -> CEA:
-    """Build the iteration of A: rounds one after the other, with the same events of W in all. Raises BudgetExceeded.
+    """Build the iteration of A: rounds one after the other, which agree on the events of W. Raises BudgetExceeded.
 
-    Each round reads the whole stream, but selects nothing before its first event and nothing after its last. So future
-    rounds are a set of states that runs reach without selecting (waiting). Finished rounds leave their states
-    (pending), each of which has to reach a final state. Two rounds in the same state have the same continuations.
+    Each round reads the whole stream, but selects nothing before its first event and nothing after its last. So all
+    future rounds are represented by the states that runs reach without selecting (waiting), and the finished rounds by
+    their current states (pending), each of which has to reach a final state. Rounds in the same state have the same
+    continuations, so one state stands for all of them.
     """
     rounds = _Rounds(A.remarked({L: L & (W | MARKED) for L in A.marks}), W, algebra)
     starts: list[_RoundsState] = [(subset(A.initial), None, NO_STATES, False)]
@@ -230,7 +232,7 @@ def iterate_automaton(A: CEA, W: Variables, algebra: Algebra) -> CEA:
 
 
 _RoundsState: TypeAlias = tuple[Subset, int | None, Subset, bool]
-"""The states waiting; that of the round under way, if there is one; those pending; whether an event was selected."""
+"""(waiting states, state of the current round or None, pending states, whether an event was selected)."""
 
 
 class _Rounds:
@@ -261,11 +263,11 @@ class _Rounds:
         return begun and q is None and not pending & ~self.final
 
     def _pending(self, q: int) -> Subset:
-        """Return the state of a finished round; nothing if it accepts whatever follows."""
+        """Return the set of this one state of a finished round; the empty set if the state accepts whatever follows."""
         return NO_STATES if q in self.settled else 1 << q
 
     def _over(self, pending: Subset, kind: EventClass, L: Marks) -> set[tuple[Predicate, Subset]]:
-        """Return all ways in which the finished rounds continue, each with the events that allow it."""
+        """Return the ways in which the finished rounds can continue, as pairs (events that allow it, their states)."""
         ways = {(kind[0], NO_STATES)}
         for q in members(pending):
             steps = [t for t in self.A.leaving[q] if t.marks == L]
@@ -286,7 +288,8 @@ class _Rounds:
     ) -> Iterator[tuple[Predicate, bool, int | None, Subset]]:
         """Yield the steps of the current round, or of a new one.
 
-        A step is: the events, whether it selects them, the next state, and the pending state if the round is over.
+        A step is (its events, whether it selects them, the round's next state or None, the pending state): if the round
+        is over, there is a pending state and no next state.
         """
         waiting, q, _, _ = state
         if q is None:
@@ -302,7 +305,7 @@ class _Rounds:
 
 
 def merged(A: CEA, algebra: Algebra) -> CEA:
-    """Return the automaton with one transition for all that select nothing and differ only in their predicates."""
+    """Merge the transitions of A that select nothing and differ only in their predicates."""
     beside: dict[Transition, list[Predicate]] = {}
     for t in A.transitions:
         beside.setdefault(t if selects(t) else t._replace(predicate=Anything()), []).append(t.predicate)
@@ -349,7 +352,10 @@ class _Follow:
         return kinds
 
     def delta(self, states: Subset, marked: bool, L: Marks, kind: EventClass) -> Subset:
-        """Return the states reached on an event of the kind, which is selected or not, with the marks L of W."""
+        """Return the states that some states reach on an event of the kind with the marks L of W.
+
+        marked: whether the event is selected.
+        """
         key = states, marked, L, kind[0]
         if (reached := self._known.get(key)) is None:
             reached = self._known[key] = subset(
@@ -400,8 +406,8 @@ LOOKING = (core.CorePlus, core.CoreNext, core.CoreLast, core.CoreMax)  # their a
 def compile_core(phi: core.Formula, budget: Budget = Budget()) -> CEA:
     """Build a CEA with the complex events of phi at every position of every stream, marked with one variable.
 
-    Raises Unsupported where phi compares events with each other, or looks ahead (then see whole_stream), and
-    BudgetExceeded in the same cases as compile_cel.
+    Raises Unsupported where phi compares events with each other or looks ahead (in the latter case, use
+    `whole_stream`), and BudgetExceeded in the same cases as `compile_cel`.
     """
     for x, span in looks_ahead(phi)[:1]:
         raise Unsupported(
@@ -416,7 +422,7 @@ def compile_core(phi: core.Formula, budget: Budget = Budget()) -> CEA:
 
 
 def whole_stream(phi: core.Formula, budget: Budget = Budget()) -> CEA:
-    """Build a CEA that at the end of a stream has all complex events of phi over it. Raises Unsupported,
+    """Build a CEA that has, at the end of a stream, all complex events of phi over the stream. Raises Unsupported and
     BudgetExceeded.
     """
     with depth_limited(phi.span):
@@ -425,7 +431,8 @@ def whole_stream(phi: core.Formula, budget: Budget = Budget()) -> CEA:
 
 
 def looks_ahead(phi: core.Formula) -> list[tuple[str, Span | None]]:
-    """Return the variables in filters that may hold any event of the stream, inside the match or one of its rivals.
+    """Return the variables in filters, with their spans, that may hold any event of the stream, because neither the
+    match nor the rival that is compared with it has to bind them.
 
     Raises BudgetExceeded where phi is nested too deeply.
     """
@@ -445,7 +452,7 @@ def _generators(phi: core.Formula) -> Iterator[Predicate]:
 def _open(phi: core.Formula, around: Variables) -> Iterator[tuple[str, Span | None]]:
     """Yield, with their spans, the variables of filters that neither phi nor the formulas around it bind.
 
-    Iterations and the rivals of a strategy choose their own variables of phi anew.
+    Rounds of an iteration, and rivals under a strategy, choose anew the variables that the operand defines.
     """
     around = around | bound(phi)
     match phi:
@@ -500,7 +507,7 @@ def _case(phi: core.Formula, operands: list[CEA], algebra: Algebra) -> CEA:
 
 
 def _event(R: str, x: str) -> CEA:
-    """Build R AS x: skip anything, take one event of type R, which x holds, and skip anything."""
+    """Build `R AS x`: skip any events, take one event of type R for x, and skip any events."""
     before, after = (Transition(q, Anything(), UNMARKED, q) for q in (0, 1))
     return CEA(2, (before, Transition(0, OfType(R), MARKED | {x}, 1), after), frozenset({0}), frozenset({1}))
 
@@ -529,7 +536,9 @@ def _filter(A: CEA, condition: core.Condition, held: Variables, budget: Budget) 
 
 
 def _surrounded(psi: core.Formula, A: CEA, budget: Budget) -> tuple[CEA, Variables]:
-    """Return the automaton of psi in which each variable bound around psi is at some event, and these variables."""
+    """Return (automaton, W): W are the variables of psi that are bound around it, and the automaton of psi has each of
+    them at some event.
+    """
     W = free(psi) - defined_outside_iteration(psi)
     for x in sorted(W):
         A = quotient(trim(guess_position(A, x, budget)))

@@ -23,15 +23,15 @@ from cerify.semantics.predicates import Anything, Atomic, Both, Predicate
 Marks = frozenset[str]
 UNMARKED: Marks = frozenset()
 VISIBLE = "\0visible"
-"""A variable that no query has: a filter on it lets the formula see the events in the predicate, and no others."""
+"""A variable that no query has. Under a filter on it, the formula sees only events that satisfy the predicate."""
 FIRST_OF, LAST_OF = "\0first of ", "\0last of "
-"""Begin variables that no query has: bound to a formula they hold its first event, or its last one, alone."""
+"""Prefixes of variables that no query has. Such a variable, bound to a formula, holds only its first or last event."""
 HELD = "\0held "
-"""Begins attributes that no event has: a filter on one marks the events of its variable with it, and lets all pass."""
+"""Prefix of attributes that no event has. A filter on one marks the events of its variable with it, and accepts all."""
 
 
 class Transition(NamedTuple):
-    """From source to target on an event in the predicate; the event is marked with the variables in `marks`."""
+    """A step from source to target on an event that satisfies `predicate`; it marks the event with `marks`."""
 
     source: int
     predicate: Predicate
@@ -82,9 +82,7 @@ class CEA:
 
     @cached_property
     def steps(self) -> tuple[tuple[tuple[int, Marks, int], ...], ...]:
-        """Return each state's outgoing transitions, as triples: 1 << i for the i-th predicate, the
-        marks, the target.
-        """
+        """Return each state's outgoing transitions as triples (1 << i for the i-th predicate, marks, target)."""
         bit = {P: 1 << i for i, P in enumerate(self.predicates)}
         return tuple(tuple((bit[t.predicate], t.marks, t.target) for t in leaving) for leaving in self.leaving)
 
@@ -133,7 +131,7 @@ def _reachable(starts: frozenset[int], edges: Mapping[int, list[int]]) -> set[in
 # ---------------------------------------------------------------------------------------------------------------------
 # States that behave alike are one: the quotient by bisimulation, which keeps the valuations and loses states.
 #
-# It is not the smallest automaton, which would have to be deterministic first; it is what can be had for little.
+# The result is cheap to compute. It need not be the smallest automaton: for that, it would have to be deterministic.
 
 
 def reduced(A: CEA) -> CEA:
@@ -156,11 +154,11 @@ def quotient(A: CEA) -> CEA:
 
 
 def _blocks(A: CEA) -> list[int]:
-    """Return the block of each state; the states of a block accept the same.
+    """Return the block of each state; the states of a block accept the same valuations.
 
     A state is in doubt if one of its steps leads to a block that was split. A round looks only at states in doubt,
-    because all others of a block are alike. The largest part keeps its number, so a state is renumbered at most log n
-    times.
+    because the other states of a block are still alike. The largest part of a split block keeps the block's number, so
+    a state is renumbered at most log n times.
     """
     labels: dict[tuple[Predicate, Marks], int] = {}
     leaving: list[list[tuple[int, int]]] = [[] for _ in range(A.states)]
@@ -205,7 +203,10 @@ def reachable_cea(
     budget: Budget,
     what: str,
 ) -> CEA:
-    """Return the automaton with states numbered in breadth-first order. Raises BudgetExceeded, naming `what`."""
+    """Build the automaton of all states that can be reached, numbered in breadth-first order.
+
+    Raises BudgetExceeded; the message says that `what` is too large.
+    """
     initial = list(initial)
     found = explore(initial, successors, budget.states, what, budget.seconds)
     number = {state: i for i, state in enumerate(found)}
@@ -231,7 +232,7 @@ def reachable_cea(
 MARKED: Marks = frozenset({"•"})
 
 ADVICE = (
-    "caused by +, OR and : inside each other, and by ; and ALL around them: use fewer of these, begin with START, "
+    "because of +, OR and : inside each other, or inside ; and ALL; use fewer of these operators, begin with START, "
     "or evaluate by the definition (the evaluator denotational) on short streams, or allow more: Budget(states=...)"
 )
 
@@ -240,9 +241,7 @@ Steps = tuple[tuple[Marks, int], ...]
 
 
 def single_variable(A: CEA) -> CEA:
-    """Return a CEA with the same complex events in which transitions mark with a single variable (tods21, Proposition
-    9.2).
-    """
+    """Return a CEA with the same complex events that marks events with a single variable (tods21, Proposition 9.2)."""
     return A.remarked({L: MARKED if L else UNMARKED for L in A.marks})
 
 
@@ -259,8 +258,8 @@ def seen_at(A: CEA, level: Literal["events", "valuations", "positions"]) -> CEA:
 def io_determinize(A: CEA, budget: Budget = Budget(), algebra: Algebra | None = None) -> CEA:
     """Return an I/O-deterministic CEA with the same valuations (tods21, Proposition 5.5). Raises BudgetExceeded.
 
-    Its states are the reachable subsets, numbered in breadth-first order from the initial state 0. The predicates are
-    written in `algebra`, or in the algebra that they generate.
+    Its states are the reachable subsets, numbered in breadth-first order from the initial state 0. Its predicates are
+    those of `algebra`, by default of the algebra that the predicates of A generate.
     """
     types_ = (algebra or Algebra(A.predicates, budget)).types(A.predicates)
 
@@ -290,9 +289,9 @@ LOOKED_AFTER = 0.01  # seconds of building states
 class Determinized:
     """The I/O-determinization of a CEA, built as far as a stream needs it.
 
-    An event's type is a bit mask: bit i is set if the event is in A.predicates[i]. State 0 is initial. `subsets` has
-    for each state the states of A that it stands for. `known` has the steps built so far, by type. `named` adds to an
-    error the query that the automaton comes from.
+    An event's type is a bit mask: bit i is set if the event satisfies A.predicates[i]. State 0 is initial. `subsets[q]`
+    has the states of A that state q stands for. `known[q]` has the steps of state q built so far, by the event's type.
+    `named` adds to an error the query that the automaton comes from.
     """
 
     def __init__(
@@ -308,7 +307,7 @@ class Determinized:
         self.subsets = [A.initial]
         self.final = [bool(A.initial & A.final)]
         self.known: list[dict[int, Steps]] = [{}]
-        self._spent = 0.0  # seconds on steps that no event had asked for before
+        self._spent = 0.0  # seconds spent on building steps
         self._looked = 0.0  # what had been spent when the clock of the call was last looked at
 
     def anew(self) -> Determinized:
@@ -338,15 +337,17 @@ class Determinized:
             self.step(state, type_)
 
     def numbered(self, subset: Subset) -> int:
-        """Return the state for a subset of the states of A. Raises ValueError if there is none, BudgetExceeded."""
+        """Return the state that stands for a set of states of A. Raises BudgetExceeded, and ValueError if the set has
+        another member.
+        """
         if not all(type(q) is int and 0 <= q < self.A.states for q in subset):
-            raise ValueError("there is no such state of the automaton")
+            raise ValueError("the set has a member that is not a state of the automaton")
         return self._numbered(subset)
 
     def described(self) -> str:
         """Return a phrase for messages: the automaton, its size, and advice if it is too large."""
         return (
-            f"the I/O-deterministic automaton, which is made out of one of {self.A.states} states and "
+            f"the I/O-deterministic automaton, which is made out of one with {self.A.states} states and "
             f"{len(self.A.transitions)} transitions: too many different sets of runs are under way, {ADVICE}"
         )
 
@@ -365,9 +366,9 @@ class Determinized:
 # ---------------------------------------------------------------------------------------------------------------------
 # Two complex event automata run at once: the operators AND, ALL and UNLESS (tods21, Theorem 6.2).
 #
-# Two cases differ from the printed ones. ALL: an operand that waits, or is done, is in a state of its own, so that it
-# can be so only before its run and after it. UNLESS: the printed case looks for matches of the right operand on the
-# whole interval only; here they are looked for on every interval inside, as Figure 3 has it. See docs/errata.md.
+# Two cases differ from the printed ones. ALL: an operand waits in one extra state and rests in another, so that it can
+# wait only before its run and rest only after it. UNLESS: the printed case looks for matches of the right operand on
+# the whole interval only; here it looks on every interval inside, as Figure 3 has it. See docs/errata.md.
 
 Pair: TypeAlias = tuple[int, int]
 Step: TypeAlias = tuple[tuple[Predicate, Marks], Pair]
@@ -389,7 +390,7 @@ def conjunction(A: CEA, B: CEA, budget: Budget) -> CEA:
 
 
 def interleaving(A: CEA, B: CEA, budget: Budget) -> CEA:
-    """Build ALL: each operand runs on its own interval; one interval begins at the start, and one ends at the end.
+    """Build ALL: each operand runs on its own interval; one of the two begins at the start, and one ends at the end.
 
     An operand that may skip any event before its first mark needs no waiting state: its runs are the same without one.
     """
@@ -418,7 +419,7 @@ def _skips_first(A: CEA) -> bool:
 
 
 def unless(A: CEA, B: CEA, algebra: Algebra) -> CEA:
-    """Build UNLESS: the runs of A on an interval that has no run of B on any interval inside."""
+    """Build UNLESS: keep the runs of A on intervals inside which B has no run."""
     budget = algebra.budget
     guard = io_determinize(_anywhere(B.remarked(dict.fromkeys(B.marks, UNMARKED))), budget, algebra)
 
@@ -435,7 +436,7 @@ def unless(A: CEA, B: CEA, algebra: Algebra) -> CEA:
 
 
 def intersection(P: Predicate, Q: Predicate) -> Predicate:
-    """Return the conjunction of two predicates: it is true of the events in both."""
+    """Return the conjunction of two predicates."""
     if Anything() == P or P == Q:
         return Q
     return P if Anything() == Q else Both(P, Q)
@@ -451,7 +452,7 @@ def separate_start(A: CEA) -> CEA:
 
 
 def _with_rests(A: CEA) -> CEA:
-    """Add two last states: the last but one waits before the run, the last rests after it."""
+    """Add two states: the last but one waits before the run, and the last one waits after it."""
     A = separate_start(A)
     wait, done = A.states, A.states + 1
     skip = Anything()
@@ -493,7 +494,7 @@ def intersect_automata(A: CEA, B: CEA, budget: Budget = Budget()) -> CEA:
 
 
 def complement(A: CEA, marks: Iterable[Marks] = (), budget: Budget = Budget()) -> CEA:
-    """Return an automaton of the valuations that A rejects, over the sets of marks of A and `marks`.
+    """Return an automaton of the valuations that A rejects, among those whose sets of marks occur in A or in `marks`.
 
     Raises BudgetExceeded.
     """
@@ -515,10 +516,10 @@ def complement(A: CEA, marks: Iterable[Marks] = (), budget: Budget = Budget()) -
 
 
 def minimized(A: CEA, budget: Budget = Budget()) -> CEA:
-    """Return the I/O-deterministic CEA with the same valuations and the fewest states; it is unique up to their
-    numbers.
+    """Return the I/O-deterministic CEA with the same valuations and the fewest states; it is unique up to the numbering
+    of its states.
 
-    Each of its states can still accept something. Transitions that differ only in their predicates are merged. Raises
+    Each state can reach a final state. Transitions that differ only in their predicates are merged. Raises
     BudgetExceeded.
     """
     algebra = Algebra(A.predicates, budget)

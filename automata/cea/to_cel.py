@@ -2,10 +2,10 @@
 
 The printed construction marks each event of a run with a fresh variable and puts START around the whole; it projects
 that variable away too early (docs/errata.md). Here `;` joins the parts before and after a state that may skip any
-event, and `:` joins them at other states. If a state may skip only certain events, such an event is bound to a fresh
-variable, which is projected away at the end. START stands around a part that begins in a state that may not skip. So an
-automaton whose states may skip all events or none gets a formula without PROJECT and START; an automaton that marks
-every event it reads gets the formula of Theorem 8.9.
+event, and `:` joins them at other states. If a state may skip only certain events, the formula binds a skipped event to
+a fresh variable, and projects the variable away at the end. START stands around a part that begins in a state that may
+not skip. So an automaton whose states may all skip any event gets a formula without PROJECT and START; an automaton
+that marks every event it reads gets the formula of Theorem 8.9.
 """
 
 from __future__ import annotations
@@ -25,33 +25,33 @@ from cerify.semantics.events import Schema
 from cerify.semantics.predicates import Anything, OfType
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Regular expressions with two ways to join: neighbours, and anything between; and the elimination of states.
+# Regular expressions whose parts are joined directly or with a gap between them; and the elimination of states.
 #
-# An expression stands for events that are marked one after the other. Of two parts that are joined, the second begins
-# right after the first, or leaves a gap: any events. None stands for no event at all, which keeps the expressions
-# those of CEL. Expressions are numbers, the same for equal ones, so that what comes up twice is written once.
+# An expression stands for a sequence of marked events. When two parts are joined, the second begins right after the
+# first, or after a gap of any events. As in CEL, no expression stands for the empty sequence. Expressions are numbers;
+# equal expressions have the same number, so that an expression used twice is built once.
 
 Expression: TypeAlias = int
 Edges: TypeAlias = dict[tuple[int, int], Expression]
 
 
-STEPS = 50  # looks at a part or an edge, for each node that an expression may have
+STEPS = 50  # the number of parts and edges that may be looked at, for each node that an expression may have
 
 
 class CeaLetter(NamedTuple):
-    """An expression for one event with the label of this number."""
+    """An expression for one event of the kind with this number."""
 
     number: int
 
 
 class CeaUnion(NamedTuple):
-    """Either part; the parts are in ascending order."""
+    """One of the parts; the parts are in ascending order."""
 
     parts: tuple[Expression, ...]
 
 
 class Join(NamedTuple):
-    """One part, then the other."""
+    """The left part, then the right part; with `gap`, any events may come between them."""
 
     gap: bool
     left: Expression
@@ -59,7 +59,7 @@ class Join(NamedTuple):
 
 
 class Repeated(NamedTuple):
-    """The part, one or more times."""
+    """The part, one or more times; with `gap`, any events may come between the rounds."""
 
     gap: bool
     part: Expression
@@ -86,7 +86,7 @@ def parts_of(node: Node) -> tuple[Expression, ...]:
 class Expressions:
     """All expressions made so far, each after its parts.
 
-    Raises BudgetExceeded if one has more than `limit` nodes, or if checking that takes too long.
+    Raises BudgetExceeded if an expression would have more than `limit` nodes, or if building takes too many steps.
     """
 
     def __init__(self, limit: int, what: str) -> None:
@@ -104,7 +104,7 @@ class Expressions:
             self._too_large()
 
     def letter(self, number: int) -> Expression:
-        """Build the expression for one event of the letter's kind."""
+        """Build the expression for one event of the kind with this number."""
         return self._make(CeaLetter(number), 1)
 
     def union(self, expressions: Iterable[Expression]) -> Expression:
@@ -212,10 +212,10 @@ class Expressions:
 
 
 def eliminated(edges: Edges, gaps: Mapping[int, bool], final: Collection[int], end: int, all_: Expressions) -> Edges:
-    """Return the edges that remain when all states of `gaps` are removed; `gaps` says how the paths through a state are
-    joined.
+    """Remove all states in `gaps`, and return the remaining edges; `gaps` says whether the parts of a path before and
+    after a state are joined with a gap.
 
-    A path may end in a final state; it then leads to the state `end`. The states that add the least text are removed
+    A path that ends in a final state gets an edge to the state `end`. The states that add the least text are removed
     first (Delgado and Morais, "Approximation to the smallest regular expression for a given regular language", CIAA
     2004).
     """
@@ -256,7 +256,7 @@ def _eliminate(q: int, edges: Edges, gap: bool, end: int | None, all_: Expressio
 
 Level: TypeAlias = Literal["valuations", "events"]
 Label: TypeAlias = dict[Marks, Mask]
-"""The types of events on which an edge is taken, by the marks."""
+"""For each set of marks, the types of events on which an edge is taken with these marks."""
 
 
 def to_cel(A: CEA, level: Level = "valuations", schema: Schema | None = None, budget: Budget = Budget()) -> cel.Formula:
@@ -338,7 +338,7 @@ class _Rewriting:
         self.kinds: dict[_Kind, int] = {}
 
     def formula(self) -> cel.Formula:
-        """Return the formula."""
+        """Return a formula for the automaton."""
         labels, gaps = self._labels()
         anchored, free, end = self.A.states, self.A.states + 1, self.A.states + 2
         for q in self.A.initial:
@@ -363,7 +363,10 @@ class _Rewriting:
         return cel.Project(self.kept, phi) if self.spare else phi
 
     def _labels(self) -> tuple[dict[tuple[int, int], Label], dict[int, bool]]:
-        """Return the transitions by their states, and which states may skip any event; those loops are left out."""
+        """Return (labels, gaps): the label of each edge, and for each state whether it may skip any event.
+
+        Loops that skip any event are left out of the labels.
+        """
         labels: dict[tuple[int, int], Label] = {}
         for t in self.A.transitions:
             _joined(labels, (t.source, t.target), {t.marks: self.algebra.mask(t.predicate)})
@@ -382,7 +385,7 @@ class _Rewriting:
         return self.all.union(self.all.letter(self.kinds.setdefault(kind, len(self.kinds))) for kind in kinds)
 
     def _write_formulas(self, wanted: Iterable[Expression]) -> dict[Expression, cel.Formula]:
-        """Return the expressions as formulas, and all parts of them."""
+        """Return the formulas of the expressions and of all their parts."""
         used, pending = set[Expression](), list(wanted)
         while pending:
             if (e := pending.pop()) not in used:
@@ -405,8 +408,8 @@ class _Rewriting:
         return written
 
     def _events(self, nodes: Iterable[Node]) -> dict[int, cel.Formula]:
-        """Return a formula of one event for each letter in use. Record the variables that are bound, and those to
-        keep.
+        """Return a formula of one event for each letter in use. Also record the variables to keep, and choose the
+        variable for skipped events.
         """
         used = {node.number for node in nodes if isinstance(node, CeaLetter)}
         kinds = {number: kind for kind, number in self.kinds.items() if number in used}
