@@ -1,8 +1,8 @@
 """Compile event expressions to minimal automata: vldb92, section 3, with correlation variables also under negation.
 
 An event expression is a regular language of histories: E takes place at an event if the history up to it is in the
-language. The constructions follow the paper, except where the printed one is wrong (F /+ E, prefix, and ! on an
-automaton that comes back to its initial state); each derived operator has the letter that the paper gives it.
+language. The constructions follow the paper, except where the printed one is wrong (`F /+ E`, `prefix`, and `!` on an
+automaton that comes back to its initial state). The docstring of a derived operator names its item in the paper.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from cerify.semantics.events import Schema
 from cerify.semantics.predicates import Both, OfType, Predicate
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The derived operators on automata: vldb92, section 2.3, each from its text and not by its expansion to others.
+# The derived operators on automata: vldb92, section 2.3, built from the text and not from their definitions.
 #
-# Each is a product of the operands' automata, or as small, where the definitions need subsets of states. A and B are
-# the automata of the operands, in their order; that the results are those of the definitions is decided in the tests.
+# Each result is about as small as a product of the operands' automata; the definitions would need subsets of states. A
+# and B are the automata of the operands, in their order. The tests decide that the results equal the definitions.
 
 Pair: TypeAlias = tuple[int, int]
 
@@ -45,7 +45,7 @@ def prior(A: DFA, B: DFA, budget: Budget) -> DFA:
 
 
 def sequence(A: DFA, B: DFA, budget: Budget) -> DFA:
-    """Build sequence(A, B), item (e): an event of B directly after one of A. A flag records whether the event before
+    """Build sequence(A, B), item (e): an event of B directly after one of A. A flag records whether the preceding event
     was one of A.
     """
 
@@ -73,8 +73,8 @@ def after(A: DFA, B: DFA, budget: Budget) -> DFA:
 
 
 def first_after(opening: DFA, event: DFA, closing: DFA, budget: Budget) -> DFA:
-    """Build firstAfter, item (l): at each opening, event and closing begin anew. A flag records whether the closing has
-    occurred.
+    """Build firstAfter, item (l): each occurrence of `opening` restarts `event` and `closing`. A flag records whether
+    `closing` has occurred since then.
     """
 
     def step(q: tuple[int, Pair | None, bool], a: int, here: Names) -> tuple[int, Pair | None, bool]:
@@ -95,7 +95,7 @@ def first_after(opening: DFA, event: DFA, closing: DFA, budget: Budget) -> DFA:
 
 
 def before(A: DFA, budget: Budget) -> DFA:
-    """Build before(A), item (m): every event after the first event of A, which ends the reading of A."""
+    """Build before(A), item (m): every event after the first event of A. A is not read any further."""
 
     def step(q: tuple[int, bool], a: int, here: Names) -> tuple[int, bool]:
         return (0, True) if q[1] or q[0] in A.accepting else (A.step(q[0], a, here), False)
@@ -138,8 +138,7 @@ NOWHERE: Names = frozenset()
 def compile_expression(E: expr.Expression, schema: Schema | None = None, budget: Budget = Budget()) -> DFA:
     """Return the minimal automaton that accepts a history if E takes place at its last event.
 
-    Raises Unsupported where E has attribute variables, for which there is one automaton for each value, and
-    BudgetExceeded.
+    Raises BudgetExceeded, and Unsupported if E has attribute variables, because each value needs its own automaton.
     """
     return compile_together([E], schema, budget)[0]
 
@@ -174,7 +173,8 @@ def _ground(E: expr.Expression, schema: Schema | None, budget: Budget) -> expr.E
     body = E.body if isinstance(E, expr.Let) else E
     if own := ranging_variables(body):
         raise Unsupported(
-            f"one automaton cannot evaluate {', '.join(own)}: each value needs its own automaton", body.span
+            f"one automaton cannot evaluate the variables {', '.join(own)}: each value needs its own automaton",
+            body.span,
         )
     return grounded(body, {}, definitions, order_under(schema), budget)
 

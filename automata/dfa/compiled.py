@@ -12,7 +12,7 @@ from cerify.automata.dfa.model import DFA
 from cerify.automata.evaluate.compiled import numba_required
 from cerify.semantics.events import Stream
 
-CHUNK = 1 << 22  # events read at a time: each automaton has room for a position at each
+CHUNK = 1 << 22  # events read at a time; each automaton gets room for this many positions
 
 
 class CompiledRunner(TableRunner):
@@ -35,10 +35,10 @@ class CompiledRunner(TableRunner):
         return self.read_classes(self.classes.of_stream(S))
 
     def read_classes(self, classes: NDArray[np.int32], begins: NDArray[np.int64] | None = None) -> list[Positions]:
-        """Return what `advance` returns, for events given by their classes, numbered as in self.classes.
+        """Same as `advance`, but for events given by their classes (see `self.classes`).
 
-        begins: the rows at which a new history begins. The caller has checked their start events. Positions are not
-        reset.
+        begins: the rows at which a new history begins; its positions continue those of the previous history. The caller
+        has checked the start events of these histories.
         """
         if begins is None and (starts := sorted(self.classes.starts)):
             self._require_starts(np.flatnonzero(np.isin(classes, starts)).tolist())
@@ -46,7 +46,7 @@ class CompiledRunner(TableRunner):
             from cerify.automata.dfa.kernels import advance_four, advance_one
         self._tabulate()
         step = self._step
-        if begins is not None:  # a class more for each class, which leads on from the first state
+        if begins is not None:  # for each class, one more class whose steps leave the first state
             first = np.repeat(self._first, [len(A.following) for A in self.automata])
             classes = classes.copy()
             classes[begins] += len(step)

@@ -84,7 +84,7 @@ class Classes:
         return np.concatenate([self._of_part(S.table.slice(i, CHUNK), types, codes[i : i + CHUNK]) for i in parts])
 
     def _of_part(self, table: pa.Table, types: list[str], codes: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return the classes of the events of a table, their types given by number."""
+        """Return the classes of the events of a table; `codes` has for each event the index of its type in `types`."""
         from cerify.semantics.columns import mask
 
         outcomes = [(T, 0) for T in types]
@@ -149,7 +149,9 @@ def _looked_up(classes: list[int], codes: NDArray[np.int32]) -> NDArray[np.int32
 
 
 def _with(outcomes: list[tuple[str, int]], code: int, bits: int, m: int) -> tuple[str, int]:
-    """Return the truth values of the masks from the bits of a code, from mask m on."""
+    """Return the outcome for a code: its high bits number an earlier outcome, and its low bits add the truth values of
+    the masks from m on.
+    """
     T, passed = outcomes[code >> bits]
     return T, passed | (code & (1 << bits) - 1) << m
 
@@ -158,7 +160,7 @@ NO_VARIABLE: Names = frozenset()
 
 
 class Positions(Protocol):
-    """Ascending positions as 64-bit integers, in Python's array or in one of NumPy."""
+    """Ascending positions as 64-bit integers, in a Python array or a NumPy array."""
 
     def tolist(self) -> list[int]:
         """Return the positions as a list."""
@@ -198,7 +200,7 @@ class TableRunner:
         self.states, self.position = list(states), position
 
     def push(self, event: Event) -> list[int]:
-        """Return the numbers of the expressions that take place at the next event. Raises InputError for a late start
+        """Return the indices of the expressions that take place at the next event. Raises InputError for a late start
         event.
         """
         require_first(event, self.position)
@@ -238,13 +240,14 @@ class TableRunner:
             self._steps.append([column(A, a) for A, a in zip(self.automata, types, strict=True)])
 
     def _require_starts(self, places: Iterable[int]) -> None:
-        """Raise InputError if a start event at one of these places, counted in the next events, is not the stream's
-        first.
+        """Raise InputError if one of these start events is not the first event of the stream.
+
+        places: the indices of the start events among the next events.
         """
         for i in islice(places, 2):
             require_first(Event(START), self.position + i)
 
 
 def column(A: DFA, a: int) -> list[int]:
-    """Return for each state the next state on an event of this type. Late start events were refused before."""
+    """Return for each state the next state on an event of this type. Late start events have been refused earlier."""
     return [following.get((a, NO_VARIABLE), 0) for following in A.following]

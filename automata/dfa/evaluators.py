@@ -1,4 +1,4 @@
-"""Event expressions behind the interface of all evaluators: a match for each event at which an expression takes place.
+"""Evaluate event expressions by the interface of all evaluators: each event at which one takes place is a match.
 
 ReadableExpressionEvaluator takes an automaton, or the automata of an expression with attribute variables (Symbolic);
 CompiledExpressionEvaluator takes an automaton.
@@ -18,7 +18,7 @@ from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Match, Stream
 
-LATEST = 2**62  # a position that no stream reaches, and that fits 64 bits with the next ones
+LATEST = 2**62  # a position that no stream reaches; it and the positions after it fit 64 bits
 
 
 class ReadableExpressionEvaluator(Evaluator):
@@ -39,15 +39,12 @@ class ReadableExpressionEvaluator(Evaluator):
             self._machine = ParametricMonitor(automaton, budget)
 
     def push_stream(self, S: Stream, limit: int | None = None) -> list[Match]:
-        """Same as `push`, but for a Stream.
-
-        Raises BudgetExceeded also for more than budget.matches.
-        """
+        """Same as `push`, but for a Stream. Also raises BudgetExceeded for more than budget.matches matches."""
         positions = self._positions(S)[:limit].tolist()
         if limit is None and len(positions) > self.budget.matches:
             self._whole = False
             raise BudgetExceeded(
-                f"there are more than {self.budget.matches} matches in a batch; push smaller batches, or count"
+                f"there are more than {self.budget.matches} matches in a batch; push smaller batches, or count matches"
             )
         return [Match(e, (e,)) for e in positions]
 
@@ -67,14 +64,14 @@ class ReadableExpressionEvaluator(Evaluator):
         state = json.loads(data)
         position = int(state["position"])
         if not 0 <= position < LATEST:
-            raise ValueError("the position is negative, or beyond the stream")
+            raise ValueError("the position is negative or too large")
         self._machine.resume(state["machine"], position)
         self.position = position
 
     @property
     def counters(self) -> Counters:
-        """Return the counters. states: those of all automata. nodes: the choices of values tracked; 0 without
-        variables.
+        """Return the counters. states: the number of states of all automata. nodes: the number of choices of values
+        tracked; 0 without variables.
         """
         automata = (self.automaton,) if isinstance(self.automaton, DFA) else self.automaton.automata.values()
         choices = len(self._machine) if isinstance(self._machine, ParametricMonitor) else 0
@@ -99,9 +96,9 @@ class ReadableExpressionEvaluator(Evaluator):
 
 
 class CompiledExpressionEvaluator(ReadableExpressionEvaluator):
-    """Evaluate like ReadableExpressionEvaluator, but in compiled loops.
+    """Same as ReadableExpressionEvaluator, but with compiled loops.
 
-    Raises Unsupported at the first batch where numba is not installed.
+    Raises Unsupported at the first batch if numba is not installed.
     """
 
     def __init__(self, automaton: DFA, budget: Budget = Budget()) -> None:

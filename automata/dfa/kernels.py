@@ -1,15 +1,16 @@
 """Evaluate tables of event expressions in compiled loops over flat arrays; the readable twin is evaluate.TableRunner.
 
-Arrays, with n events, C classes of events, s states of all K automata together (each has its own range of them):
+Arrays, with n events, C classes of events, and s states of all K automata together (each automaton has its own range of
+states):
 
     classes    int32 [n]        the class of each event
-    step       int32 [C, s]     the state after a state with an event of a class; of the same automaton
+    step       int32 [C, s]     the next state, in the same automaton, for each class and state
     accepting  uint8 [s]        1 for the states that accept
     states     int32 [K]        the state of each automaton; changed
-    p_ends …   int64 [> n]      for each automaton the positions at which it takes place; written
-    counts     int64 [K]        how many these are; written
-No event costs a branch: a position is written at each, and written over unless it counts. The numbers are not negative,
-and as unsigned ones they need no test whether they count from the end of an array.
+    p_ends …   int64 [> n]      for each automaton the positions at which its expression takes place; written
+    counts     int64 [K]        for each automaton the number of these positions; written
+No event costs a branch: its position is always written, and overwritten unless the automaton accepts. No index is
+negative; as unsigned numbers, indices need no test whether they count from the end of an array.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ def advance_one(classes, base, step, accepting, states, counts, ends):  # type: 
 def advance_four(  # type: ignore[no-untyped-def]
     classes, base, step, accepting, states, counts, p_ends, q_ends, r_ends, s_ends
 ):
-    """Read all events with four automata (K = 4), whose look-ups wait for memory at the same time."""
+    """Read all events with four automata (K = 4), so that their look-ups wait for memory at the same time."""
     p, q, r, s = uint64(states[0]), uint64(states[1]), uint64(states[2]), uint64(states[3])
     k, l, m, n = uint64(0), uint64(0), uint64(0), uint64(0)
     for i in range(classes.size):

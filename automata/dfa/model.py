@@ -3,9 +3,9 @@
 Letters, here and in every module of this package:
     A, B  automata       p, q  states, the initial one is 0
     a  a type of events, by number       here  the variables that are at the event
-An automaton does not accept the empty history: its initial state never accepts. A start event is read as the first one
-only; there is no step for it from any state but the initial one, so two expressions take place at the same events of
-all histories if and only if their automata over one alphabet are equal.
+An automaton does not accept the empty history: its initial state never accepts. A start event can only be the first
+event: only the initial state has a step for it. So two expressions take place at the same events of all histories if
+and only if their automata over one alphabet are equal.
 """
 
 from __future__ import annotations
@@ -45,19 +45,20 @@ class Alphabet:
         return self.number(classify_event(self.predicates, event))
 
     def number(self, chosen: frozenset[int]) -> int:
-        """Return the number of the type whose events are in these predicates and in no other."""
+        """Return the number of the type whose events satisfy exactly the chosen predicates, given by index."""
         if (a := self._numbers.get(chosen)) is None:
-            raise InternalError(f"the alphabet has no type of just {[self.predicates[i] for i in sorted(chosen)]}")
+            predicates = [self.predicates[i] for i in sorted(chosen)]
+            raise InternalError(f"the alphabet has no type whose events satisfy exactly {predicates}")
         return a
 
     @cached_property
     def coming(self) -> tuple[int, ...]:
-        """Return the types of events that may come at any time, all but start events."""
+        """Return the types of events that may come at any time: all except start events."""
         return tuple(a for a, minterm in enumerate(self.types) if 0 not in minterm.chosen)
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
-        """Return the types of start events; there are several where start has a mask."""
+        """Return the types of start events; there are several if start has a mask."""
         return tuple(a for a, minterm in enumerate(self.types) if 0 in minterm.chosen)
 
     @cached_property
@@ -123,7 +124,7 @@ def late_start(position: int) -> InputError:
 
 
 def symbols(variables: Names, types: Iterable[int]) -> list[Symbol]:
-    """Return all symbols over these types of events; a variable may hold any event or none."""
+    """Return all symbols: each of these types of events with each subset of the variables."""
     names = sorted(variables)
     subsets = [frozenset(here) for size in range(len(names) + 1) for here in combinations(names, size)]
     return [(a, here) for a in types for here in subsets]
@@ -140,7 +141,7 @@ def built(
     accepts: Callable[[State], bool],
     budget: Budget,
 ) -> DFA:
-    """Return the minimal automaton with the states that can be reached, numbered. Raises BudgetExceeded.
+    """Build all states that can be reached, and return the minimal automaton. Raises BudgetExceeded.
 
     A step back to the initial state leads to a copy of it, because the initial state itself must not accept.
     """
@@ -186,11 +187,11 @@ def minimal(A: DFA) -> DFA:
 # ---------------------------------------------------------------------------------------------------------------------
 # Shortest histories that automata of event expressions accept, or separate, as words of types of events.
 #
-# An expression takes place at an event or not, as the history up to that event is; so two expressions are equivalent
-# if their automata accept the same histories. Automata that are compared are over one alphabet
-# (compile.compile_together). among are the types of events that there are: all of them, unless a schema rules some out
-# (types_under). A type without an event to show for it may be empty: leave it out of among to be sure of a word, leave
-# it in to be sure of None.
+# Whether an expression takes place at an event depends on the history up to that event; so two expressions are
+# equivalent if their automata accept the same histories. Automata that are compared are over one alphabet
+# (compile.compile_together). `among` are the types of events that occur: all types, unless a schema rules some out
+# (types_under). A type without an example event may be empty: remove it from `among` to be sure of a word that is
+# found, or keep it to be sure of the answer None.
 
 Word: TypeAlias = tuple[int, ...]
 """A history by the types of its events."""
@@ -214,7 +215,7 @@ def accepted_word(A: DFA, among: Collection[int] | None = None, budget: Budget =
 
 
 def shortest_extension(A: DFA, q: int, among: Collection[int] | None = None, budget: Budget = Budget()) -> Word | None:
-    """Return the fewest future events after which A takes place, starting from state q; None if it cannot any more."""
+    """Return a shortest sequence of future events after which A takes place, from state q on; None if there is none."""
     coming = _restrict_types(A.alphabet.coming, among)
 
     def edges(node: tuple[int, bool]) -> Iterator[tuple[int, tuple[int, bool]]]:
@@ -245,7 +246,7 @@ def types_under(
 ) -> Mapping[int, Event | None]:
     """Return the types that events of the schema can have, each with an example event (None if z3 could not decide).
 
-    A start event is one of them if the schema has its type. Raises BudgetExceeded.
+    Start events are included if the schema has their type. Raises BudgetExceeded.
     """
     if schema is None:
         return {a: minterm.witness for a, minterm in enumerate(alphabet.types)}
@@ -273,7 +274,7 @@ def _of_both(
     if A.alphabet != B.alphabet:
         raise InternalError("the two automata are over different alphabets")
     if A.variables or B.variables:
-        raise InternalError("the automaton of a whole expression must not read variables")
+        raise InternalError(f"an automaton reads the variables {sorted(A.variables | B.variables)}")
     later = _restrict_types(A.alphabet.coming, among)
     first = (*later, *_restrict_types(A.alphabet.starts, among))
 

@@ -1,8 +1,8 @@
 """A parametric monitor: one automaton, and a hash table with a state for each choice of values (vldb92, appendix 3).
 
-There is an expression for each choice of values of the attribute variables (section 6.2). The choices differ only in
-which attributes of an event equal which variable. The automaton's letters distinguish this, so one automaton serves all
-choices. A variable without a value equals no attribute; that is the paper's transition on an unknown symbol. When a
+Each choice of values of the attribute variables gives an expression of its own (section 6.2). The choices differ only
+in which attributes of an event equal which variable. The automaton's letters distinguish this, so one automaton serves
+all choices. A variable without a value equals no attribute; that is the paper's transition on an unknown symbol. When a
 value first occurs, each choice without a value for the variable is copied with this value, in the same state.
 
 Letters, in this module:  X  a variable, by number     key  a choice: for each X its value, or None for none yet
@@ -46,7 +46,7 @@ from cerify.semantics.values import Value, parse_time, value_type_of
 Key: TypeAlias = tuple[KindedValue | None, ...]
 States: TypeAlias = tuple[int, ...]
 
-MARK = "\0"  # before the name of a variable: the attribute of an event that holds the variable's value
+MARK = "\0"  # MARK + X names the attribute of an event that holds the value of the variable X
 CONSTRAINTS = 10  # at most; there is an automaton for each combination of their truth values
 
 
@@ -54,9 +54,9 @@ CONSTRAINTS = 10  # at most; there is an automaton for each combination of their
 class Symbolic:
     """The automata of an expression with attribute variables.
 
-    visible: how many variables, from the first on, are in the text; the others come from inlined definitions. sources:
-    for each event type, the pairs of a variable's number and the attribute that gives it a value. automata: one for
-    each combination of truth values of the constraints.
+    visible: the number of variables that occur in the text; they come first, and the others are from inlined
+    definitions. sources: for each event type, pairs (number of a variable, attribute that gives it a value). automata:
+    one for each combination of truth values of the constraints.
     """
 
     variables: tuple[str, ...]
@@ -79,7 +79,7 @@ def why_not(E: expr.Expression, schema: Schema | None, budget: Budget = Budget()
     """
     whole = inlined(E)
     if whole.variables and schema is None:
-        return Unsupported("which attribute an argument stands for depends on the whole stream; give a schema")
+        return Unsupported("the attribute that an argument stands for depends on the whole stream; give a schema")
     terms = {X: Attribute(MARK + X) for X in whole.variables}
     ground = tried_with_terms(whole.body, terms, lambda _: False, whole.definitions, order_under(schema), budget)
     return ground if isinstance(ground, Unsupported) else _about_values(ground, whole.variables)
@@ -151,8 +151,9 @@ class _Group:
 class ParametricMonitor:
     """The states of an expression with attribute variables over one history.
 
-    There is an entry for each choice among the values so far: (v + 1)^k for k variables of v values each. An event
-    costs one step for each distinct tuple of states, and one for each choice that includes a value of the event.
+    There is an entry for each choice of values that have occurred so far: (v + 1)^k entries for k variables with v
+    values each. An event costs one step for each distinct tuple of states, and one for each choice that includes a
+    value of the event.
     """
 
     def __init__(self, symbolic: Symbolic, budget: Budget = Budget()) -> None:
@@ -342,7 +343,8 @@ def _with(event: Event, values: Mapping[str, Value]) -> Event:
 # ---------------------------------------------------------------------------------------------------------------------
 # One expression, and one automaton, for each choice of values that a history has (vldb92, section 6.2).
 #
-# This needs the whole history, and an automaton for each choice; parametric.py has one automaton, an event at a time.
+# This needs the whole history, and an automaton for each choice. ParametricMonitor reads one event at a time, and needs
+# one automaton for all choices.
 
 Choice: TypeAlias = tuple[KindedValue, ...]
 """A value for each variable, in the order of their names."""
@@ -412,15 +414,17 @@ class Valued:
 # ---------------------------------------------------------------------------------------------------------------------
 # All compatible tuples of an expression's attribute variables, as a table (vldb92, section 6.1).
 #
-# A row is an event at which the expression takes place with values for which it does. The meaning's own relation is in
-# semantics/event_expressions/interpreter.py.
+# A row has an event at which the expression takes place, and the values for which it does. The definition's code for
+# this relation is in semantics/event_expressions/interpreter.py.
 
 AT = "at"  # the column of the events
 
 
 def found_in(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> list[int]:
-    """Return the positions at which E takes place, in order; with attribute variables by a parametric monitor, else by
-    one automaton.
+    """Return the positions at which E takes place, in order.
+
+    A parametric monitor finds them if E has attribute variables and no `prefix`; otherwise each choice of values has
+    its own automaton.
     """
     if not inlined(E).variables or _has_prefix(E):
         return sorted(Valued(E, order_in(S), budget).events(S))

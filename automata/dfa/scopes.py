@@ -22,7 +22,7 @@ ArgumentPosition: TypeAlias = tuple[str, int]
 """An event type, and the 0-based number of one of its arguments."""
 
 ArgumentPositions: TypeAlias = Mapping[str, frozenset[ArgumentPosition]]
-"""The places of each attribute variable; a variable with none may be missing."""
+"""The places of each attribute variable; a variable without places may be missing."""
 
 
 def unbound_variables(E: expr.Expression) -> tuple[str, ...]:
@@ -45,10 +45,10 @@ def unbound_variables(E: expr.Expression) -> tuple[str, ...]:
 def ranging_variables(body: expr.Expression, parameters: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the attribute variables of a scope that range over values, sorted (vldb92, section 6.2).
 
-    The caller of a definition chooses the values of its parameters. Another variable that has a single place in a
-    single primitive event constrains nothing: "if the same variable appears in multiple places in an expression, it
-    constrains the corresponding values to be identical". A variable in a constraint, or passed to a name, does
-    constrain.
+    Parameters do not range: the caller of a definition chooses their values. Another variable with a single place in a
+    single primitive event does not range either, because it constrains nothing: "if the same variable appears in
+    multiple places in an expression, it constrains the corresponding values to be identical". A variable in a
+    constraint, or passed to a name, does range.
     """
     once: set[str] = set()
     ranging: set[str] = set()
@@ -82,9 +82,9 @@ def variable_names(E: expr.Expression) -> frozenset[str]:
 
 
 def argument_places(body: expr.Expression, definitions: Mapping[str, expr.ExpressionDefinition]) -> ArgumentPositions:
-    """Return the places of each attribute variable of a scope, also through parameters.
+    """Return the places of each attribute variable of a scope, including those in definitions to which it is passed.
 
-    definitions: each one after the definitions that it uses.
+    definitions: each definition after the definitions that it uses.
     """
     of_parameters: dict[str, tuple[frozenset[ArgumentPosition], ...]] = {}
     for name, definition in definitions.items():
@@ -114,7 +114,7 @@ def _places(
 # The attribute that each argument of a primitive event stands for (vldb92, section 6: attributes are positional).
 
 ArgumentOrder: TypeAlias = Mapping[str, tuple[str, ...]]
-"""The attributes of each event type but for the time, in the order of the arguments."""
+"""The attributes of each event type except the time, in the order of the arguments."""
 
 
 def order_under(schema: Schema | None) -> ArgumentOrder:
@@ -146,7 +146,7 @@ def kinded(v: Value) -> KindedValue:
 EVERY_EVENT = expr.ExpressionNot(expr.Null())
 
 Terms: TypeAlias = Mapping[str, Constant | Attribute]
-"""What attribute variables stand for; a variable that is missing is no constraint."""
+"""The terms that attribute variables stand for; a missing variable constrains nothing."""
 
 Decide: TypeAlias = Callable[[Comparison], bool]
 """Whether a constraint between terms is true."""
@@ -206,7 +206,10 @@ def _is_true(comparison: Comparison) -> bool:
 
 @dataclass
 class _Grounding:
-    """Replaces names and arguments in an expression. refused: the first reason for failure; then ignore all results."""
+    """Replaces names and arguments in an expression.
+
+    refused: the first reason for a failure; if it is not None, all results are invalid.
+    """
 
     decide: Decide
     definitions: Mapping[str, expr.ExpressionDefinition]
@@ -235,8 +238,9 @@ class _Grounding:
     def _body(self, E: expr.ExpressionNamed, terms: Terms) -> expr.Expression:
         definition = self.definitions[E.name]
         if own := ranging_variables(definition.body, definition.parameters):
-            why = f"{E.name} takes place for each value of {', '.join(own)}, and there are any number of them"
-            self.refused = self.refused or Unsupported(f"{why}; make them parameters", E.span)
+            names = ", ".join(own)
+            why = f"{E.name} takes place for each value of {names}, and the number of values has no limit"
+            self.refused = self.refused or Unsupported(f"{why}; make {names} parameters of {E.name}", E.span)
             return E
         given = zip(definition.parameters, E.arguments, strict=True)
         inner = {X: term for X, argument in given if (term := _term(argument, terms)) is not None}
@@ -252,7 +256,7 @@ class _Grounding:
             if (term := _term(argument, terms)) is None:
                 continue
             if k >= len(names):
-                why = f"which attribute of {E.type} is the argument {k + 1}? Give the stream a schema"
+                why = f"the attribute for argument {k + 1} of {E.type} is unknown. Give the stream a schema"
                 self.refused = self.refused or Unsupported(why, E.span)
                 return mask
             test = Comparison("=", Attribute(names[k]), term)
@@ -296,8 +300,8 @@ class Inlined:
 
 
 def inlined(E: expr.Expression) -> Inlined:
-    """Return the expression without its definitions. As long as the expression is a single name, it is replaced by the
-    name's body.
+    """Separate the expression from its definitions. As long as the expression is a single name, replace it by the body
+    of the name's definition.
     """
     definitions = {d.name: d for d in E.definitions} if isinstance(E, expr.Let) else {}
     body = E.body if isinstance(E, expr.Let) else E

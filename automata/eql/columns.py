@@ -29,7 +29,7 @@ NO_KEY, NULL_KEY = -1, 0
 TIMELESS = -(2**63)
 MOST_STEPS = 62
 PAIR = 2**31
-MOST_CHOICES = 64  # of elements, one of each array of a key
+MOST_CHOICES = 64  # combinations of elements, one element from each array of a key
 
 
 def why_not_compiled(query: eql.EqlQuery) -> Unsupported | None:
@@ -41,7 +41,7 @@ def why_not_compiled(query: eql.EqlQuery) -> Unsupported | None:
         if any(step.missing for step in body.steps):
             return Unsupported("the compiled loop does not support missing events; use the automaton", body.span)
         if len(eql.step_expanded(body)) > MOST_STEPS:
-            return Unsupported(f"the compiled loop has at most {MOST_STEPS} steps; use the automaton", body.span)
+            return Unsupported(f"the compiled loop supports at most {MOST_STEPS} steps; use the automaton", body.span)
     return None
 
 
@@ -76,7 +76,7 @@ class KeyNumbers:
         return [null if v is None else parts.setdefault((of, v), len(parts) + 1) for v in values]
 
     def of_pairs(self, place: int, left: Any, right: Any) -> Any:
-        """Return a number for each pair of numbers; `right` has the numbers of the field at this place of the key."""
+        """Number the distinct pairs (left, right); `right` has the numbers of the field at this place of the key."""
         both = (left + 1) * PAIR + right + 1
         encoded = pa.array(both).dictionary_encode()
         known = self.pairs.setdefault(place, {})
@@ -92,13 +92,13 @@ class KeyNumbers:
             keys = {
                 number: (*keys[pair // PAIR - 1], part_of[pair % PAIR - 1])
                 for pair, number in self.pairs.get(place, {}).items()
-                if pair // PAIR - 1 in keys and pair % PAIR  # else a field has no value, and the pair is no key
+                if pair // PAIR - 1 in keys and pair % PAIR  # otherwise a field has no value, so there is no key
             }
         return keys
 
     @classmethod
     def of_keys(cls, keys: Sequence[Key]) -> tuple[KeyNumbers, list[int]]:
-        """Return a new numbering of only these keys, and the number of each in it."""
+        """Return (numbers, found): a new numbering of only these keys, and the new number of each key."""
         numbers, found = cls(), []
         for K in keys:
             combined = NULL_KEY
@@ -131,14 +131,14 @@ class EqlColumns:
         return found
 
     def _elements(self, name: str) -> list[str]:
-        """Return the columns with the values of a field."""
+        """Return the columns of a field: its own, and those for further elements if the field is an array."""
         found = [name] if name in self._names else []
         while found and f"{name}[{len(found)}]" in self._names:
             found.append(f"{name}[{len(found)}]")
         return found
 
     def _codes(self, name: str) -> tuple[Any, list[Any]]:
-        """Return a number for each row, -1 for null, and the values that the numbers stand for. Raises Unsupported."""
+        """Return (codes, values): the code of a row is the index of its value, or -1 for null. Raises Unsupported."""
         self._require_microseconds(name)
         if name not in self._encoded:
             check_time()
@@ -151,8 +151,8 @@ class EqlColumns:
         return self._encoded[name]
 
     def _codes_of_rows(self, name: str, rows: Any) -> tuple[Any, list[Any]]:
-        """Return the numbers of the values in some rows; if the column is not encoded yet, only these rows are
-        encoded.
+        """Same as `_codes`, but only for some rows; if the column is not encoded yet and the rows are few, encode only
+        these rows.
         """
         if name in self._encoded or pa.types.is_dictionary(self.table[name].type) or 2 * len(rows) > self.rows:
             codes, values = self._codes(name)
@@ -167,16 +167,19 @@ class EqlColumns:
             raise Unsupported(NANOSECONDS_IN_LOOPS.format(name))
 
     def _looked_up(self, name: str, test: Any) -> Mask:
-        """Return which rows have a value in this column for which a test is true. Rows without a value do not."""
+        """Return which rows have a value in this column that passes a test. A row without a value does not pass."""
         codes, values = self._codes(name)
-        answers = np.zeros(len(values) + 1, np.bool_)  # the last one is that of null, whose number is -1
+        answers = np.zeros(len(values) + 1, np.bool_)  # the last answer is for null, whose code is -1
         answers[: len(values)] = [value is not None and test(value) for value in values]
         return answers[codes]
 
     # --- truth --------------------------------------------------------------------------------------------------------
 
     def _truth(self, condition: eql.Condition) -> tuple[Mask, Mask]:
-        """Return the mask where a condition is true and the mask where it is false; elsewhere it has no truth value."""
+        """Return the mask of the rows where a condition is true, and the mask of those where it is false.
+
+        On all other rows the condition has no truth value.
+        """
         match condition:
             case eql.AllConditions(parts) | eql.AnyConditions(parts):
                 return self._joined([self._truth(part) for part in parts], isinstance(condition, eql.AllConditions))
@@ -234,8 +237,8 @@ class EqlColumns:
         return true, false
 
     def _compared(self, test: eql.Condition, name: str) -> tuple[Mask, Mask] | None:
-        """Return the truth of a comparison of numbers with a number of their type, row by row; None
-        for another test.
+        """Return the masks of `_truth` for a comparison of a column of numbers with a number of its type; None for any
+        other test.
         """
         match test:
             case eql.FieldComparison(comparator, eql.EventField(), eql.FieldConstant(int() | float() as value)):
@@ -267,7 +270,10 @@ class EqlColumns:
         """
         widths = [max(1, len(self._columns_of(field.name))) for field in fields]
         if math.prod(widths) > MOST_CHOICES:
-            raise Unsupported("the compiled loop does not support keys with such long arrays; use the automaton")
+            raise Unsupported(
+                f"the compiled loop supports at most {MOST_CHOICES} combinations of array elements in a key; use the "
+                "automaton"
+            )
         return list(product(*map(range, widths)))
 
     def keys(
@@ -275,8 +281,8 @@ class EqlColumns:
     ) -> Any:
         """Return the number of each row's key, or NO_KEY. Equal keys have equal numbers, whatever their fields.
 
-        `numbers` has the keys so far, and new ones are added. elements: which element of each field belongs to the key,
-        by default the first.
+        numbers: the keys so far; new keys are added. elements: for each field, the index of the element that belongs to
+        the key; by default the first.
         """
         combined = np.zeros(len(rows), np.int64)
         missing = np.zeros(len(rows), np.bool_)

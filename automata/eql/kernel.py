@@ -18,14 +18,14 @@ from cerify.semantics.errors import BudgetExceeded, InputError
 from cerify.semantics.events import Match, Stream
 from cerify.semantics.packages import np
 
-MOST_CELLS = 200_000_000  # of the places, with 8 bytes each
+MOST_CELLS = 200_000_000  # cells of the array of places, 8 bytes each
 KEYS_BEFORE_EVICTION = 65_536
 
 
 def matches_by_columns(
     query: eql.EqlQuery, S: Stream, reading: EqlReading = ELASTIC, budget: Budget = Budget()
 ) -> list[Match]:
-    """Return the matches of a query over a whole log by its columns. Raises Unsupported, BudgetExceeded."""
+    """Return the matches of a query over the columns of a whole log. Raises Unsupported, BudgetExceeded."""
     found = match_positions(query, S, reading, budget)
     if len(found) > budget.matches:
         raise too_many_matches(budget.matches)
@@ -52,7 +52,7 @@ class _SlotColumns:
         if (refused := why_not_compiled(query)) is not None:
             raise refused
         self.query, self.reading, self.numbers = query, reading, KeyNumbers()
-        self.latest = self.lost = TIMELESS  # the latest time, and up to which time an event could have counted
+        self.latest = self.lost = TIMELESS  # the latest time; an event up to `lost` may have needed evicted keys
         if isinstance(body, eql.EventFilter):
             self.steps: tuple[eql.SequenceStep, ...] = ()
             return
@@ -75,7 +75,7 @@ class _SlotColumns:
         self.begun = np.empty((number, n), np.int64)
 
     def after(self, S: Stream, first: int) -> Any:
-        """Return the matches that end in the next events; `position` is the position of the first of these."""
+        """Return the matches that end in the next events; `first` is the position of the first of these events."""
         columns = EqlColumns(S.table, self.reading)
         if not self.steps:
             assert isinstance(self.query.body, eql.EventFilter)
@@ -110,15 +110,16 @@ class _SlotColumns:
             self.latest = max(self.latest, int(times.max()))
             if len(self.places) > self.evict_at:
                 self._evict(window)
-        if several:  # two keys may have the same events; the last one orders matches
+        if several:  # two keys may give the same match; matches are ordered by their last event
             return np.roll(np.unique(np.roll(found[:count], 1, axis=1), axis=0), -1, axis=1)
         return found[:count]
 
     def _by_each_key(
         self, columns: EqlColumns, choices: list[list[tuple[int, ...]]], rows: Any, bits: Any
     ) -> tuple[Any, Any, Any]:
-        """Repeat each row for each of its keys, with the steps at which it has the key; an array field gives several
-        keys.
+        """Return (rows, bits, keys) with each row repeated for each of its keys, and the steps at which it has the key.
+
+        A row has several keys if a field is an array.
         """
         parts = []
         for k, fields in enumerate(self.groups):
@@ -141,7 +142,7 @@ class _SlotColumns:
             self.places[:have], self.begun[:have] = places, begun
 
     def _evict(self, window: int) -> None:
-        """Forget keys whose waiting sequences all began earlier than twice the window before the latest event."""
+        """Forget keys whose waiting sequences all began more than twice the window before the latest event."""
         limit = self.latest - 2 * window
         alive = np.flatnonzero(((self.places[:, :, 0] >= 0) & (self.begun >= limit)).any(axis=1))
         self._keep(alive)
@@ -158,17 +159,16 @@ class _SlotColumns:
     def _require_in_order(self, times: Any, positions: Any) -> None:
         if self.lost != TIMELESS and (early := (times <= self.lost) & (times != TIMELESS)).any():
             raise InputError(
-                f"event {positions[int(early.argmax())]}: its time is so far before that of an earlier event "
-                f"that partial matches have expired; sort the log by time, or evaluate it as a whole "
-                "by the definition"
+                f"event {positions[int(early.argmax())]} comes too late: an earlier event has a time so much later "
+                "that partial matches have expired; sort the log by time, or evaluate the whole log by the definition"
             )
 
 
 class EqlColumnEvaluator(Evaluator):
-    """Finds the matches of an EQL query over a log that comes in batches of columns, by the compiled loop.
+    """Finds the matches of an EQL query over a log that comes in batches of columns, with the compiled loop.
 
     Memory is bounded by the number of keys times the square of the number of steps. With maxspan, only the keys of the
-    last 2 * maxspan are kept. Raises InputError for an event that is older than that.
+    last 2 * maxspan are kept. Raises InputError for an event too old for the kept keys.
     """
 
     STATE = "columns"
@@ -238,7 +238,7 @@ class EqlColumnEvaluator(Evaluator):
             slots.places[found] = np.array(places, np.int64).reshape(-1, n, n)
             slots.begun[found] = np.array(begun, np.int64).reshape(-1, n)
         if not (isinstance(position, int) and isinstance(reported, int)):
-            raise ValueError("a number is missing")
+            raise ValueError("the position or the number of reported matches is not an integer")
         self._slots, self.position, self._reported, self._held = slots, position, reported, matches
 
     @property
@@ -256,10 +256,11 @@ def _run_kernel(
     rows: Any, bits: Any, keys: Any, of_step: Any, times: Any, window: Any, n: Any, places: Any, begun: Any, found: Any,
     after_steps: Any,
 ) -> Any:  # fmt: skip
-    """Return the number of matches, which are written to found. places: the positions for each key and step, -1 for
-    none.
+    """Write the matches to `found`, and return their number. places: for each key and step, the positions of the
+    waiting sequence; -1 if there is none.
 
-    after_steps: whether an event of `until` empties the places of its key after the steps of that event, not before.
+    after_steps: whether an event of `until` first takes its steps and then empties the places of its key; otherwise it
+    empties them first.
     """
     count = 0
     for r in range(len(rows)):

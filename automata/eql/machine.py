@@ -1,9 +1,10 @@
 """Evaluate EQL by slots: each key has one slot for each step, with at most one sequence that waits for the next step.
 
-An event (1) moves the waiting sequence of each step to the next step, beginning with the last one, where it replaces a
-sequence or is reported as a match; (2) starts a sequence if it fits the first step; (3) empties the slots of its key if
-it fits `until`; the reading until=last does (3) first. So an event costs time linear in the steps, and memory is
-bounded by keys times steps; slots too old to end within maxspan are dropped when there are many keys.
+An event (1) moves each waiting sequence whose next step it fits to that step, later steps first; there the sequence
+replaces another one or, at the last step, is reported as a match; (2) starts a sequence if it fits the first step; (3)
+empties the slots of its key if it fits `until`. The reading `until=last` does (3) first. So an event costs time linear
+in the steps, and memory is bounded by keys times steps. When there are many keys, slots too old to end within maxspan
+are dropped.
 
 The window is tested only when a sequence ends. Emptying old slots at once would give the same matches: a sequence at a
 later step began earlier, so an old sequence only overwrites older ones.
@@ -66,11 +67,12 @@ class SlotProgram:
 
 
 class SlotMachine(Evaluator):
-    """Finds the matches of a query of EQL over a log that comes in batches.
+    """Finds the matches of an EQL query over a log that comes in batches.
 
-    Matches come with the batch that completes them. If a missing event follows the last step, they come once the time
-    of an event is beyond the window. `tail`, and any pipe behind such missing events, waits for the end. Raises
-    InputError for an event that comes so late that a slot dropped in the meantime could have mattered.
+    A match comes with the batch that completes it. If a missing event follows the last step, a match comes with the
+    first event whose time is beyond the window. `tail` waits for the end of the log; so does every other pipe if a
+    missing event follows the last step. Raises InputError for an event so late that it might have needed a slot that
+    has been dropped.
     """
 
     STATE = "readable"
@@ -90,7 +92,7 @@ class SlotMachine(Evaluator):
         self._held: list[Match] = []
         self._reported = 0
         self._latest: Microseconds | None = None
-        self._lost: Microseconds | None = None  # up to this time an event could have counted for what was given up
+        self._lost: Microseconds | None = None  # an event up to this time may have needed what was dropped
         self._evict_at = KEYS_BEFORE_EVICTION
 
     def push_stream(self, S: Stream, limit: int | None = None) -> list[Match]:
@@ -170,7 +172,7 @@ class SlotMachine(Evaluator):
         return found if len(found) < 2 else list(dict.fromkeys(found))  # two keys may have the same events
 
     def _end_sequences(self, program: SlotProgram, event: Event) -> None:
-        """Empty the places of the keys for which an event is at `until`."""
+        """Empty the places of each key that an event has at `until`."""
         for K in program.keys_at(program.until, event) if program.until is not None else ():
             if K in self._places:
                 self._places[K].pending = [None] * len(program.steps)
@@ -234,7 +236,7 @@ class SlotMachine(Evaluator):
         return at
 
     def _evict(self, window: int) -> None:
-        """Forget keys whose sequences all began earlier than twice the window before the latest event."""
+        """Forget keys whose sequences all began more than twice the window before the latest event."""
         assert self._latest is not None
         limit = self._latest - 2 * window
         kept = {K: at for K, at in self._places.items() if not at.is_older_than(limit)}
@@ -246,8 +248,8 @@ class SlotMachine(Evaluator):
     def _require_in_order(self, time: Microseconds | None) -> None:
         if time is not None and self._lost is not None and time <= self._lost:
             raise InputError(
-                f"event {self.position}: its time is so far before that of an earlier event that partial "
-                f"matches have expired; sort the log by time, or evaluate it as a whole by the definition"
+                f"event {self.position} comes too late: an earlier event has a time so much later that partial "
+                "matches have expired; sort the log by time, or evaluate the whole log by the definition"
             )
 
     # --- samples ------------------------------------------------------------------------------------------------------
@@ -297,7 +299,7 @@ class SlotMachine(Evaluator):
         numbers, places, sampled, deadlines, held = json.loads(data, object_hook=exact_of_json)
         position, reported, latest, lost, evict_at = numbers
         if not (isinstance(position, int) and isinstance(reported, int) and isinstance(evict_at, int)):
-            raise ValueError("a number is missing")
+            raise ValueError("the position or a count is not an integer")
         new = {
             key_of_json(K): Places(
                 [None if p is None else pending_of_json(p) for p in pending],
@@ -329,7 +331,7 @@ class SlotMachine(Evaluator):
 
 
 def _first_choice(places: list[list[int]], taken: tuple[int, ...] = ()) -> tuple[int, ...] | None:
-    """Return different positions, one from each list, serving the first lists first; None if that is impossible."""
+    """Choose one position from each list, all different, in the order of the lists; None if that is impossible."""
     if len(taken) == len(places):
         return taken
     for p in places[len(taken)]:

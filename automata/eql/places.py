@@ -15,9 +15,10 @@ NANOSECOND = Fraction(1, 1000)
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A pending sequence: its positions, the time of its first event, and missing events that occurred.
+    """A pending sequence: its positions, the time of its first event, and which events that must be missing occurred.
 
-    gap: whether a missing event came between two of its steps. before: the latest time of a missing event in front.
+    gap: whether an event occurred that must be missing between two steps. before: the latest time of an event that must
+    be missing before the first step.
     """
 
     positions: tuple[int, ...]
@@ -28,11 +29,12 @@ class Pending:
 
 @dataclass(slots=True)
 class Places:
-    """The state of one key: the sequence at each step, the last missing events, and complete sequences that wait for a
-    gap to end.
+    """The state of one key: the sequence at each step, the latest events that fit missing steps, and sequences that
+    wait for the end of their window.
 
-    missed: for each missing step between two others, the last position of such an event. before: the latest time of a
-    missing event in front. waiting: sequences that are complete except for missing events after them.
+    missed: for each missing step between two others, the last position of an event that fits it. before: the latest
+    time of an event that must be missing before the first step. waiting: sequences that are complete unless an event
+    that must be missing follows.
     """
 
     pending: list[Pending | None]
@@ -41,7 +43,7 @@ class Places:
     waiting: list[Pending] = field(default_factory=list)
 
     def is_older_than(self, time: Microseconds) -> bool:
-        """Return whether all sequences, and missing events in front, are from before this time."""
+        """Return whether `waiting` is empty, and all pending sequences and `before` are from before this time."""
         times = [p.time for p in self.pending if p is not None and p.time is not None]
         return (
             not self.waiting and max([*times, *([] if self.before is None else [self.before])], default=time - 1) < time
@@ -60,7 +62,7 @@ def pending_of_json(data: list[Any]) -> Pending:
 
 
 def key_json(K: Key) -> list[Any]:
-    """Return a key as JSON; a time as its nanoseconds."""
+    """Return a key as JSON; a time becomes its nanoseconds."""
     return [
         None if part is None else [part[0], nanoseconds(part[1]) if part[0] == "timestamp" else part[1]]  # type: ignore[arg-type]
         for part in K

@@ -334,7 +334,7 @@ def test_every_evaluator_has_the_papers_answers_event_expressions(name: str, eva
 
 def test_what_is_not_carried_is_unsupported() -> None:
     S = history("a(1) b(1)")
-    with pytest.raises(Unsupported, match="make them parameters"):
+    with pytest.raises(Unsupported, match=r"make .* parameters"):
         cerify.match("p(X) := prior(a(X), b(Y)) and b(Y); !p(1)", S, language=LANGUAGE)
     for evaluator in LANGUAGES["event-expression"].evaluators:
         assert cerify.match("prior(a(X), b(X))", S, language=LANGUAGE, evaluator=evaluator) == [Match(1, (1,))]
