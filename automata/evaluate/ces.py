@@ -1,8 +1,8 @@
 """Compact complex event sets: tods21, section 9.2, with Algorithm 1.
 
-A node stands for a position, and each path from it to the terminator for a complex event. The children of a node are a
-list of nodes, given by its first and its last node; it follows `next` from the first to the last. Nodes are never
-removed, and next is set only once, so a pair of nodes always stands for the same list.
+A node stands for a position, and each path from a node to the terminator stands for a complex event. The children of a
+node are a linked list of nodes, given by the first and the last node of the list; `next` leads from each node to the
+following one. Nodes are never removed, and `next` is set only once, so a pair of nodes always stands for the same list.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class CompactComplexEventSet:
         Algorithm 1).
 
         The yielded list is the algorithm's own and changes with the next step. The time between two outputs is linear
-        in their lengths. The recursion of the algorithm is kept in `pending`: the rest of each list in progress, and
-        the length of the path when it began.
+        in their lengths. `pending` replaces the algorithm's recursion: it has the rest of each list in progress, and
+        the length of the path when that list began.
         """
         path: list[int] = []
         pending = [(*nodes, 0)]
@@ -78,23 +78,23 @@ class CompactComplexEventSet:
 # ---------------------------------------------------------------------------------------------------------------------
 # Sets of complex events that know how recent they are: the structure behind windows, after the CORE engine's tECS.
 #
-# A node stands for a set of complex events, each path from it to the terminator for one of them:
+# A node stands for a set of complex events, and each path from the node to the terminator for one of them:
 #
 #     Bottom    the terminator: one complex event, without positions
-#     Output    the complex events of a child, each with one more position, later than all of theirs
-#     Union     those of its left and those of its right; the two have none in common
+#     Output    the complex events of a child, each with one more position at its end
+#     Union     the complex events of its left child and of its right child, which have none in common
 #
-# latest is the latest first position of a node's complex events. So that enumeration skips what begins too early
-# without looking into it, and never goes far for the next output, these hold for every node (od is 0 for a node that
-# is no union, and for a union 1 more than that of its left):
+# `latest` is the latest first position of a node's complex events. Enumeration skips complex events that begin too
+# early without looking into them, and reaches each next output in a few steps, because three rules hold for every node
+# (od is 0 for a node that is no union, and for a union 1 more than the od of its left child):
 #
-#     (1) a union's latest is that of its left, and not less than that of its right;
+#     (1) the latest of a union equals that of its left child, and is not less than that of its right child;
 #     (2) od is at most 3;
 #     (3) in a *safe* node the left is no union, and od of the right is at most 2; a node that is no union is safe.
 #
-# Between events the sets of one state are kept as a *series*: safe nodes of which the first is no union, the latest of
-# each less than that of the one before it, but for the second, where it may be the same. A series has at most as many
-# nodes as the automaton has states, and one more.
+# Between events the sets of one state are kept as a *series* of safe nodes. The first node is no union. The latest of
+# each node is less than that of the node before it; only the second node may have the same as the first. A series has
+# at most one node more than the automaton has states.
 
 FOREVER = 1 << 62
 
@@ -172,7 +172,7 @@ def _union(n1: Node, n2: Node) -> Node:
 
 
 def enumerate_(node: Node, low: Sequence[int] | Mapping[int, int]) -> Iterator[list[CesOutput]]:
-    """Yield each complex event of a node that is in its window once, as its nodes from the latest position to the
+    """Yield once each complex event of a node that fits in its window, as its nodes from the latest position to the
     first.
 
     low[i] is the least position at which a complex event that ends at i may begin. The yielded list is the algorithm's
@@ -202,7 +202,7 @@ def enumerate_(node: Node, low: Sequence[int] | Mapping[int, int]) -> Iterator[l
 def number(node: Node, low: Sequence[int] | Mapping[int, int]) -> int:
     """Return the number of complex events that enumerate_ would yield.
 
-    It takes time linear in the number of nodes for each ending position.
+    For each ending position it takes time linear in the number of nodes.
     """
     total, ends = 0, [node]
     while ends:

@@ -1,9 +1,9 @@
-"""Store the matches of LAST of counted events, as LAST(A{60}), LAST(A{60} ; B{30}) and LAST(A{3 DISTINCT [user]}).
+"""Store the matches of LAST and NXT of counted events, such as `LAST(A{60})` and `LAST(A{3 DISTINCT [user]})`.
 
 The automaton of such a chain (cea/chains.py) holds the last sixty events of the kind in sixty states and their nodes.
-These stores hold only the events, so the time to add one does not depend on the numbers: for one kind, the last
-positions; for several runs, a node for each event with a link to the run before it; for different values, the newest
-event of each of the newest values. All are kept by key.
+The stores here hold only the events of each key, so the time to add an event does not depend on the counts. They hold
+the last positions for one kind of event; a node for each event, linked to the run before it, for several runs; and the
+newest event of each of the newest values for DISTINCT.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ from cerify.automata.evaluate.tables import (
 )
 from cerify.semantics.errors import BudgetExceeded
 
-POSITIONS = 2**20  # of events of matches between two enumerations
+AFTER = "an event is after the saved position"
+POSITIONS = 2**20  # positions of the events of matches that are found before these matches are enumerated
 
 
 class CountStore(MatchStore):
@@ -72,8 +73,8 @@ class CountStore(MatchStore):
 class ChainStore(CountStore):
     """The last events of one kind, for each key; see keyed_kernels.last_of_chain.
 
-    length: the number of events in a match. consume, ascending: as in KeyedStore. The steps that leave the
-    automaton's initial state read events of this kind.
+    length: the number of events in a match. consume, ascending: see KeyedStore. The kind of the events is that of the
+    steps that leave the automaton's initial state.
     """
 
     HOME = 2
@@ -84,7 +85,7 @@ class ChainStore(CountStore):
         self.counters = np.zeros(kernels.COUNTERS, np.int64)
         self.rows = np.zeros((0, length), np.int64)
         self.home = np.zeros((0, self.HOME), np.int64)
-        self._events = np.zeros(0, np.int64)  # of the matches that were found last, one match after the other
+        self._events = np.zeros(0, np.int64)  # the events of the matches found last, one match after the other
 
     @property
     def nodes(self) -> int:
@@ -122,7 +123,7 @@ class ChainStore(CountStore):
         require(rows.ndim == 2 and rows.shape[1] == self._length, "a table has the wrong shape")
         require(home.shape == (len(rows), self.HOME) and (home >= -1).all(), "a table has the wrong shape")
         require((home[:, kernels.COUNT] <= position).all(), "a count of events is too large")
-        require(((rows >= 0) & (rows < max(1, position))).all(), "an event is after the saved position")
+        require(((rows >= 0) & (rows < max(1, position))).all(), AFTER)
         self.counters, self.rows, self.home = counters, np.ascontiguousarray(rows), np.ascontiguousarray(home)
 
     def compact(self, bound: int) -> NDArray[np.bool_]:
@@ -197,7 +198,7 @@ class EarliestStore(ChainStore):
 class ValuesStore(ChainStore):
     """The newest event of each of the newest values of each key; see keyed_kernels.newest_values.
 
-    labelled: whether matches differ by how their events are marked. The rest is as in ChainStore.
+    labelled: whether matches differ by how their events are marked. The other arguments are those of ChainStore.
     """
 
     HOME = 3
@@ -206,7 +207,7 @@ class ValuesStore(ChainStore):
         super().__init__(length, consume, ascending)
         self.names, self.kinds = np.zeros((2, 0, length), np.int32)
         self._labelled, self._ways = labelled, list[list[int]]()
-        self._classes = np.zeros(0, np.int32)  # of the events of the matches that were found last
+        self._classes = np.zeros(0, np.int32)  # the classes of the events of the matches found last
 
     @property
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -354,12 +355,12 @@ class RunsStore(CountStore):
         numbers = np.arange(kept, made)
         links = tree[[kernels.BEFORE, kernels.BASE]]
         require((links < numbers).all(), "a node is after the saved position")
-        require((tree[[kernels.EVENT, kernels.FIRST, kernels.FIRST_OF_BASE]] < position).all(), "an event does")
+        require((tree[[kernels.EVENT, kernels.FIRST, kernels.FIRST_OF_BASE]] < position).all(), AFTER)
         self.counters, self.tree = counters, enlarged(tree, made - kept, made - kept + POSITIONS // 64)
         self.ring, self.taken, self.home = map(np.ascontiguousarray, (ring, taken, home))
 
     def _compact(self, bound: int) -> NDArray[np.bool_]:
-        """Forget the nodes and the keys whose last event is before the bound."""
+        """Forget the nodes whose event, and the keys whose last event, is before the bound."""
         used: NDArray[np.bool_] = self.home[:, kernels.STREAM] == self.counters[kernels.STREAMS]
         if self._ascending:
             used &= self.home[:, kernels.COUNT] >= bound

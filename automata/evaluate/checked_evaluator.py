@@ -1,9 +1,9 @@
-"""Evaluate formulas whose filters compare events in batches: an automaton finds candidates, which are then checked.
+"""Evaluate formulas with cross-event filters on batches: an automaton finds candidates, which are then checked.
 
-The automaton is that of the formula without such filters, with marks on the events that they look at
-(evaluation_plan.py). At each position the complex events are enumerated, as on whole streams, and each is abandoned at
-the first event with which a filter fails. NXT, LAST, MAX, PROJECT and IN around such a formula take all its valuations
-at the position. Events marked by a partial match are kept, with the attributes that filters use.
+The automaton is that of the formula without these filters; it marks the events that the filters compare
+(evaluation_plan.py). At each position the complex events are enumerated, as on whole streams, and a complex event is
+abandoned at the first event with which a filter fails. NXT, LAST, MAX, PROJECT and IN around such a formula are applied
+to all its valuations at the position. Events marked by a partial match are kept, with the attributes that filters use.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Event, Match, Stream, Valuation, bindings_of
 from cerify.semantics.predicates import mentions
 
-SWEEP = 4096  # events between two looks for events that no match can have any more
+SWEEP = 4096  # events between two searches for kept events that no future match can contain
 
 
 def batch_plan(phi: cel.Formula, budget: Budget = Budget()) -> EvaluationPlan | Unsupported:
-    """Return the plan for batches: one automaton and checks, perhaps with operators on all valuations around it.
+    """Return the plan for batches: one automaton with checks, perhaps inside operators that need all its valuations.
 
-    Return Unsupported, with the reason, for a formula whose candidates must be checked by its clauses: these may look
-    at any earlier part of the stream. Raises BudgetExceeded.
+    Return Unsupported, with the reason, for a formula whose candidates must be checked by its clauses, because the
+    clauses may look at any earlier part of the stream. Raises BudgetExceeded.
     """
     plan = evaluation_plan(phi, budget)
     inner: EvaluationPlan | Unsupported = plan
@@ -60,7 +60,7 @@ def batch_plan(phi: cel.Formula, budget: Budget = Budget()) -> EvaluationPlan | 
 
 
 class CheckedEvaluator(ReadableEvaluator):
-    """Finds the matches of a formula whose filters compare events, over a stream that comes in batches.
+    """Finds the matches of a formula with cross-event filters, over a stream that comes in batches.
 
     plan: the result of `batch_plan`, if already known. kept: the events that partial matches have marked, by position.
     Raises IllFormed, Unsupported and BudgetExceeded, as CelEvaluator does.
@@ -126,7 +126,7 @@ class CheckedEvaluator(ReadableEvaluator):
         return total
 
     def _by_position(self, S: Stream) -> Iterator[Iterator[Match]]:
-        """Read all events; yield the matches at each position, each once."""
+        """Read all events; yield for each position an iterator over its matches, without repetitions."""
         checker = CorrelatedFilterChecker(self.checks, self.kept, Spending(self.budget))
         made, base = self.evaluation.node_count, self.position
         for p in self._pushed(S):
@@ -160,7 +160,7 @@ class CheckedEvaluator(ReadableEvaluator):
                 yield without_marks(valuation(path))
 
     def _sweep(self, p: int) -> None:
-        """Delete events before all windows."""
+        """Delete the kept events that are before all windows."""
         if p - self._swept >= SWEEP and self.reports_at_last_event:
             low, self._swept = self.overall, p
             for q in [q for q in self.kept if q < low]:

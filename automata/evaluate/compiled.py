@@ -60,7 +60,7 @@ from cerify.semantics.values import kind
 T = TypeVar("T")
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Empty match stores. They need numba, which is imported when the first one is made.
+# Empty match stores. They need numba, which is imported when the first store is made.
 
 
 @contextmanager
@@ -111,8 +111,8 @@ def chain_store(lengths: tuple[int, ...], is_last: bool, consuming: bool, ascend
 # so they are checked when they are loaded: the tables of the automaton are the same, and indices lie inside the
 # arrays.
 
-MOST_RUNS = 63  # of counted events that a store for these has bits for
-LAST = 2**62  # position; the loops count on from it in 64 bits
+MOST_RUNS = 63  # runs of counted events; a store for counted events has a bit for each run
+LAST = 2**62  # the greatest position; the loops count on from it in 64 bits
 
 
 FRONT = "lists grow at the front"
@@ -137,9 +137,9 @@ class CompiledState(AutomatonEvaluator):
     """The state of a compiled evaluator: the shared automaton, and the arrays that depend on the stream.
 
     scope: the windows and partitions. cache: the automaton with its tables. snapshot: the tables that this evaluator
-    uses. range_windows, key_window and keys: the state of windows on values, of a window of events of a key, and of
-    partitions or PER KEY. store: the partial matches. Raises Unsupported for a partition under PER KEY on another
-    attribute.
+    uses. range_windows: the state of windows on values. key_window: the state of a window of events of a key. keys: the
+    keys of partitions or PER KEY. store: the partial matches. Raises Unsupported for a partition under PER KEY on
+    another attribute.
     """
 
     STATE = "compiled"
@@ -232,7 +232,7 @@ class CompiledState(AutomatonEvaluator):
     def fresh(self) -> Self:
         """Return an evaluator of the same query that has read nothing, with the same automaton and tables.
 
-        Evaluators that share these may run in several threads, each of them in one.
+        Evaluators that share these may run in different threads, as long as each evaluator stays in one thread.
         """
         E = object.__new__(type(self))
         E.__dict__.update(self.__dict__)
@@ -242,7 +242,7 @@ class CompiledState(AutomatonEvaluator):
     def grow(self, types: list[int], growth: list[int]) -> None:
         """Add types of events to the tables and resize the store.
 
-        growth: the numbers of types after each step.
+        growth: the number of types after each step in which the tables have grown.
         """
         if growth:
             self.cache.grow(types, growth, self.budget)
@@ -260,7 +260,7 @@ class CompiledState(AutomatonEvaluator):
         return self.store.values_used(self.values.size)
 
     def dump(self) -> bytes:
-        self.grow([], [])  # as others of the automaton may have met more types
+        self.grow([], [])  # because other evaluators of the automaton may have met more types
         header = {
             "position": self.position,
             "types": [str(type_) for type_ in self.types],
@@ -289,8 +289,8 @@ class CompiledState(AutomatonEvaluator):
         fresh = self.fresh()
         fresh.cache = TransitionCache(self.automaton.anew())  # so that its states are numbered as in the saved state
         types, growth = list(map(int, header["types"])), list(map(int, header["growth"]))
-        require(growth == sorted(set(growth)), "the steps of the types are damaged")
-        require(max(growth, default=0) == len(set(types)), "the steps of the types are damaged")
+        require(growth == sorted(set(growth)), "the numbers of types do not increase")
+        require(max(growth, default=0) == len(set(types)), "the number of types is wrong")
         fresh.grow(types, growth)
         require(np.array_equal(fresh.tables.step, arrays["step"]), "the tables of the automaton differ")
         fresh.position = int(header["position"])
@@ -304,7 +304,7 @@ class CompiledState(AutomatonEvaluator):
         if fresh.scope.values:
             fresh.values.load(int(header["room"]), header["values"])
             fresh.value_kind.kind = str(header["kind"])
-            require(not fresh.values_used()[fresh.values.free].any(), "the number of a value is missing")
+            require(not fresh.values_used()[fresh.values.free].any(), "a value that is in use has no number")
         if fresh.scope.key_events is not None:
             fresh.key_window.load(arrays["last_keys"], arrays["last_positions"], fresh.keys.size, fresh.position)
         for i, (window, clock) in enumerate(zip(fresh.range_windows, header["clocks"], strict=True)):
@@ -321,8 +321,8 @@ class CompiledState(AutomatonEvaluator):
 # ---------------------------------------------------------------------------------------------------------------------
 # Evaluators in compiled loops that read a stream in batches, for all automata and for CEL.
 #
-# What it keeps is bounded by the window, also the keys of a partition, unless the formula projects its last event
-# away: then a match is reported again at every later position.
+# The window bounds what they keep, including the keys of a partition, unless the formula projects its last event away:
+# then a match is reported again at every later position.
 
 Classes: TypeAlias = NDArray[np.int32]
 
@@ -351,7 +351,7 @@ class CompiledEvaluator(CompiledState):
         return Matches(sorted(found, key=attrgetter("at", "events", "bindings")))  # in C, not by Match.__lt__
 
     def push_arrow(self, batch: Batch, limit: int | None = None, classes: Classes | None = None) -> pa.Table:
-        """Same as `push`, but return a table with the columns at and events, in the order of discovery."""
+        """Same as `push`, but return a table with the columns `at` and `events`, in the order of discovery."""
         ats, lists = [], []
         for matches in self._limited(self._opened(batch, limit), limit, classes):
             ats.append(pa.array(matches.at))
@@ -366,13 +366,13 @@ class CompiledEvaluator(CompiledState):
     def tally(self, S: Stream, classes: Classes | None = None) -> int:
         """Return the number of matches like `count`, without enumerating them.
 
-        Without a partition this takes about as much time as reading; under windows only if the numbers are below 2^61.
-        Otherwise it takes time linear in the nodes of the window for each position with matches.
+        Without a partition this takes about as much time as reading; under windows, only if all numbers are below 2^61.
+        Otherwise each position with matches takes time linear in the nodes of the window.
         """
         return sum(total(numbers) for _, numbers in self.tallies(S, classes))
 
     def tallies(self, S: Stream, classes: Classes | None = None, begins: Longs = NO_BEGINS) -> Iterator[Numbers]:
-        """Yield the positions and the numbers of matches; begins means the same as in `advance`."""
+        """Yield positions with their numbers of matches; `begins` means the same as in `advance`."""
         for batch in self.event_batches(S, classes, begins):
             yield from self.store.numbers(batch, self.transitions)
 
@@ -422,8 +422,8 @@ class CompiledEvaluator(CompiledState):
         return self.store.match_batches(roots, self.output == "valuations")
 
     def classes(self, S: Stream) -> Classes:
-        """Return the class of each event. They are the same for all evaluators of the automaton, so that events of
-        several streams can be looked at together.
+        """Return the class of each event. Classes are the same for all evaluators of the automaton, so that events of
+        several streams can be classified together.
         """
         classes, types = classified(self.automaton.A.predicates, S)
         known = self.cache.ensure(types, self.budget).types
@@ -451,7 +451,7 @@ class CompiledEvaluator(CompiledState):
             for range_window in self.range_windows:
                 range_window_, low_, admitted_ = range_window.advance(S.table, base, begins)
                 range_windows.append(range_window_)
-                # an event that reaches nowhere itself still follows what the ones before it have left behind
+                # an event that is not admitted still keeps the bounds that earlier events have set
                 low, admitted = np.maximum(low, low_), admitted & admitted_  # both ascend
                 if range_window.attribute in self.scope.skipped:
                     seen = admitted_ if seen is None else seen & admitted_
@@ -467,7 +467,7 @@ class CompiledEvaluator(CompiledState):
             part = slice(start, start + PIECE)
             piece, compared = low[part], None
             keys = np.zeros(piece.size, np.int32)
-            if values is not None:  # before the keys, some of which this may let go of
+            if values is not None:  # before the keys, because this may forget some keys
                 compared = self._numbered_values(values, part, int(piece[0]), encoded)
                 if unequal is not None:
                     compared = np.where(unequal[part], np.int32(UNEQUAL), compared)
@@ -564,11 +564,11 @@ def _has_columns(S: Stream) -> bool:
 def filter_valuations(
     query: AutomatonPlan, automaton: Determinized, S: Stream, budget: Budget, spending: Spending
 ) -> Iterator[tuple[int, Valuation]]:
-    """Yield the valuations of a formula that satisfy its filters, abandoning each at the first event where a filter
-    fails.
+    """Yield the valuations of a formula that satisfy its filters, with their positions. A valuation is abandoned at the
+    first event where a filter fails.
 
     The loops read the stream, and their nodes are enumerated in Python. Under windows and partitions that is no faster
-    than the readable evaluator, which is used there.
+    than the readable evaluator, so the readable evaluator is used.
     """
     if not query.scope.everything:
         return streaming.count_passing(query, automaton, S, budget, spending)
@@ -597,7 +597,7 @@ def _filter_valuations(
 class CompiledCoreEvaluator(CoreEvaluator, CompiledEvaluator):
     """Finds the matches of a unary formula by compiled loops.
 
-    last: int64 [., 3], for a formula that looks ahead the roots at the last position that has any; see update_lists.
+    last: for a formula that looks ahead, the roots at the last position with roots, as int64 [., 3]; see update_lists.
     """
 
     def advance(
@@ -605,7 +605,7 @@ class CompiledCoreEvaluator(CoreEvaluator, CompiledEvaluator):
     ) -> Iterator[NDArray[np.int64]]:
         """Read all events like CompiledEvaluator.advance, but yield no roots if the formula looks ahead.
 
-        It then keeps the roots at the last position that has any.
+        It then keeps the roots at the last position with roots.
         """
         for roots in super().advance(S, classes, begins):
             if self.waits:

@@ -1,4 +1,4 @@
-"""Find the matches of unary core-CEL by its own automaton (automata/cea/compile_core.py).
+"""Find the matches of unary core-CEL with an automaton built for core-CEL (automata/cea/compile_core.py).
 
 The automaton of a formula that looks ahead reports all matches at the end of the stream.
 """
@@ -47,7 +47,7 @@ def enumerate_matches(phi: core.Formula, S: Stream, budget: Budget = Budget()) -
 
 
 def automaton(phi: core.Formula, budget: Budget) -> tuple[CEA, bool]:
-    """Return the automaton, and whether it reports all matches at the end of the stream only."""
+    """Return the automaton, and whether it reports all matches only at the end of the stream."""
     waits = bool(looks_ahead(phi))
     return (whole_stream if waits else compile_core)(phi, budget), waits
 
@@ -70,13 +70,13 @@ def _match(C: tuple[int, ...]) -> Match:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The matches of core-CEL with filters across events: complex events of an automaton, checked by clauses.
+# The matches of core-CEL with cross-event filters: complex events of an automaton, checked by clauses.
 #
-# An automaton finds *candidates*, the complex events of the formula that is left without the filters that compare
-# events and without the strategies over these. A candidate is a match if it has a valuation, by the clauses of cep17,
-# section 3: the complex event is split over the parts of the formula, and a variable in a filter that is not bound may
-# be at any position. The rivals that a strategy compares with are candidates of its operand that end at the same
-# position, checked under the valuation of what surrounds it (docs/decisions/core-cel.md).
+# An automaton finds *candidates*: the complex events of the formula without its cross-event filters and without the
+# strategies around them. A candidate is a match if it has a valuation, by the clauses of cep17, section 3: the complex
+# event is split over the parts of the formula, and an unbound variable in a filter may be at any position. The rivals
+# that a strategy compares with are candidates of its operand that end at the same position, checked under the valuation
+# of the formula around the strategy (docs/decisions/core-cel.md).
 
 Places: TypeAlias = Mapping[str, int]
 """The positions of some variables; the others may be anywhere."""
@@ -86,7 +86,7 @@ Positions: TypeAlias = tuple[int, ...]
 
 Choice: TypeAlias = core.CoreNext | core.CoreLast | core.CoreMax
 Candidates: TypeAlias = Callable[[core.Formula, Stream, Budget], Iterable[Match]]
-"""The matches of a formula that compares no events."""
+"""Finds the matches of a formula that compares no events."""
 
 
 def iterate_core_matches(phi: core.Formula, S: Stream, budget: Budget, candidates: Candidates) -> Iterator[Match]:
@@ -112,9 +112,9 @@ class _Check:
         return next(self._ways(phi, C, nu), None) is not None
 
     def _ways(self, phi: core.Formula, C: Positions, nu: Places) -> Iterator[Places]:
-        """Yield each extension of nu with which C is in [phi](S, nu).
+        """Yield the extensions of nu under which C is in [phi](S, nu).
 
-        It covers all variables, also those that are not at an event of C.
+        An extension may also place variables at events outside C.
         """
         self._spending.spend()
         match phi:
@@ -150,7 +150,7 @@ class _Check:
                 assert_never(phi)
 
     def _rounds(self, psi: core.Formula, U: Variables, C: Positions, nu: Places) -> Iterator[Places]:
-        """Yield extensions of nu with which C is one or more rounds of an iteration.
+        """Yield extensions of nu under which C is one or more rounds of an iteration.
 
         Each round has its own positions for the variables in U.
         """
@@ -243,7 +243,7 @@ def _outside(nu: Places, U: Variables) -> Places:
 # ---------------------------------------------------------------------------------------------------------------------
 # The evaluators of a process share what they compile.
 
-QUERIES = 80  # of which what is compiled is kept
+QUERIES = 80  # the number of queries whose automata are kept
 
 
 def share_compiled() -> None:

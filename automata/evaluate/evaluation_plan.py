@@ -28,12 +28,12 @@ from cerify.semantics.trees import children, rebuilt, subtrees
 # ---------------------------------------------------------------------------------------------------------------------
 # Which variables bind events in the valuations of a formula, as far as its syntax shows: a clause for each operator.
 #
-# Bounds from both sides, for all streams (tods21, Figure 3): `definite` may lack variables, but has none too many;
-# `possible` may have sets too many, but lacks none.
+# The analysis holds for all streams (tods21, Figure 3): `definite` may lack variables but has no wrong ones; `possible`
+# may have sets that never occur but lacks none.
 
 Variables: TypeAlias = frozenset[str]
 
-MAX_SETS = 5_000  # sets of variables that ALL may make of its operands'
+MAX_SETS = 5_000  # combinations of a set of variables from each operand of ALL
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,8 @@ def analyze_bindings(phi: cel.Formula) -> BindingAnalysis:
             h, k = analyze_bindings(left), analyze_bindings(right)
             if len(h.possible) * len(k.possible) > MAX_SETS:
                 raise BudgetExceeded(
-                    "ALL may bind an event to too many sets of variables; bind fewer variables below it", phi.span
+                    "the operands of ALL bind too many different sets of variables; bind fewer variables in them",
+                    phi.span,
                 )
             together = frozenset(a | b for a in h.possible for b in k.possible)
             return BindingAnalysis(h.definite | k.definite, h.binds or k.binds, h.possible | k.possible | together)
@@ -103,9 +104,8 @@ def analyze_bindings(phi: cel.Formula) -> BindingAnalysis:
 #
 #     (1) K is connected by the equations, and each variable of K binds an event in every valuation of phi; or K is one
 #         variable A with the equation A.x = A.x;
-#     (2) each event of a valuation of phi is bound by a variable of K, or by one that an equation sets equal to one of
-# K
-#         (which then binds an event in every valuation).
+#     (2) each event of a valuation of phi is bound by a variable of K, or by a variable that an equation sets equal to
+#         one of K (which then binds an event in every valuation).
 #
 # If the filter is satisfied, (1) makes the events of K agree, along the equations; and by (2) each other event agrees
 # with some event of K. If all events agree, each equation is true. BindingAnalysis has what decides (1) and (2).
@@ -114,9 +114,7 @@ Equation = tuple[str, str]
 
 
 def partitioned(phi: Formula) -> Formula:
-    """Return phi with filters rewritten as PARTITION BY where they are equivalent and `strip_windows` can
-    remove them.
-    """
+    """Return phi with filters rewritten as equivalent PARTITION BY where `strip_windows` can remove the partition."""
     match phi:
         case cel.Filter():
             psi, conditions = _filters(phi)
@@ -134,8 +132,8 @@ def partitioned(phi: Formula) -> Formula:
 
 
 def batch_scope(phi: Formula) -> Scope | Unsupported:
-    """Return the scope of the formula, with equivalent filters as partitions; or the reason why it cannot be read in
-    batches.
+    """Return the scope of the formula, with filters as partitions where they are equivalent; or the reason why the
+    formula cannot be evaluated in batches.
     """
     with depth_limited(phi.span):
         if (counted := scope_of_counts(phi)) is not None:
@@ -155,9 +153,9 @@ def batch_scope(phi: Formula) -> Scope | Unsupported:
 def scope_of_counts(phi: Formula) -> Scope | None:
     """Return the scope of a LAST that can be evaluated around its windows and keys; None for any other formula.
 
-    LAST takes the latest events, so the greatest match in a window is the greatest of all, if that fits in the window.
-    So a window inside equals the window outside, except that LAST skips events without a value to measure. Return None
-    also where the windows inside and outside count the events of different streams.
+    LAST takes the latest events, so the greatest match in a window is the greatest match of all, if the latter fits in
+    the window. So a window inside LAST means the same as outside, except that inside, events without the measured value
+    are skipped. Also return None if the windows inside and outside count the events of different streams.
     """
     outer = take_off_windows(phi)
     if not isinstance(outer.core, cel.Preference):
@@ -269,7 +267,7 @@ def _both_ways(equations: Iterable[Equation]) -> Iterator[Equation]:
 
 
 def _connected(A: str, equations: Iterable[Equation], among: Variables) -> Variables:
-    """Return the variables connected with A by equations."""
+    """Return the variables in `among` that equations connect with A, and A itself."""
     found, edges = {A}, [(B, C) for B, C in _both_ways(equations) if B in among and C in among]
     while new := {C for B, C in edges if B in found} - found:
         found |= new
@@ -290,7 +288,7 @@ def _connected(A: str, equations: Iterable[Equation], among: Variables) -> Varia
 # each other (NXT, LAST, MAX), or depends on whether there is any (the right of UNLESS), the answer is Unsupported, and
 # membership.py checks the formula. See docs/decisions/correlated.md.
 
-MARK = "◦"  # what the name of a mark begins with, and no name in a query
+MARK = "◦"  # begins the names of marks, and no name in a query
 
 Colours: TypeAlias = tuple[str, str]
 
@@ -353,7 +351,7 @@ class _Decorrelator:
         self._iterations = 0
 
     def outer(self, phi: Formula) -> Formula:
-        """Remove the filters of phi. The operators around phi are all removable by `strip_windows`."""
+        """Remove the filters of phi. `strip_windows` must be able to remove all operators around phi."""
         match phi:
             case cel.PartitionBy(psi, a):
                 return cel.PartitionBy(self._whole(self.outer(psi), phi), a, span=phi.span)
@@ -386,7 +384,7 @@ class _Decorrelator:
             case cel.Within(psi, window) if isinstance(window, ValueWindow):
                 if not analyze_bindings(psi).binds:
                     return self._refuse(
-                        "the formula in this window may bind no event, and then it is not in the window", phi
+                        "a match of the formula in this window may bind no event, and is then in no window", phi
                     )
                 return self._checked(phi, window, rounds)
             case cel.Project(L, psi):
@@ -415,7 +413,11 @@ class _Decorrelator:
                     phi,
                 )
             case cel.PerKey():
-                return self._refuse("PER KEY is inside, and its operand would have to be filtered first", phi)
+                return self._refuse(
+                    "this PER KEY is inside another operator, so cross-event filters would have to be applied to its "
+                    "operand first",
+                    phi,
+                )
             case cel.Derived():
                 return self._decorrelate(phi.expansion, rounds)
             case _:
@@ -455,7 +457,7 @@ class _Decorrelator:
             self._whole(psi, phi)
         elif not self.refused and not analyze_bindings(psi).binds:
             return self._refuse(
-                "a round of this iteration may bind nothing, so that rounds cannot be distinguished", phi
+                "a round of this iteration may bind no event, so that rounds cannot be distinguished", phi
             )
         seq = cel.Seq if isinstance(phi, cel.Plus) else cel.ContiguousSeq
         one, two = (cel.In(psi, colour) for colour in colours)
@@ -463,7 +465,9 @@ class _Decorrelator:
         return cel.Or(cel.Or(one, pairs), seq(pairs, one))
 
     def _joined(self, phi: cel.And, rounds: tuple[Colours, ...]) -> Formula:
-        """Join two sides under one valuation: an event that one side marks may have any marks of the other side."""
+        """Build AND of two sides: an event of one side may also have any marks of the other side, because both sides
+        must have the same valuation.
+        """
         left, right = (self._whole(self._decorrelate(psi, rounds), phi) for psi in (phi.left, phi.right))
         return cel.And(self._freed(left, right, phi), self._freed(right, left, phi))
 
@@ -478,10 +482,15 @@ class _Decorrelator:
             if isinstance(node, cel.Project) and not all(
                 kind & node.variables for kind in analyze_bindings(node.phi).possible
             ):
-                return self._refuse("PROJECT drops events on a side of AND whose other side compares events", phi)
+                return self._refuse(
+                    "PROJECT drops events on one side of AND, and the other side has a cross-event filter", phi
+                )
         freed = _at_events(psi, lambda R: _any_of([reduce(cel.In, choice, R) for choice in choices]), marks)
         if cel.size(freed) > self._budget.states:
-            raise BudgetExceeded(f"AND takes more than {self._budget.states} nodes; compare fewer events", phi.span)
+            raise BudgetExceeded(
+                f"with cross-event filters, AND takes more than {self._budget.states} operators; compare fewer events",
+                phi.span,
+            )
         return freed
 
     def _whole(self, psi: Formula, around: Formula) -> Formula:
@@ -490,8 +499,8 @@ class _Decorrelator:
         """
         if not self.refused and any(all(map(is_mark, kind)) for kind in analyze_bindings(psi).possible):
             self._refuse(
-                "a PROJECT in this formula drops events that a filter inside compares; the operator around it depends "
-                "on the events that are left",
+                "a PROJECT in this formula drops events that a cross-event filter inside it compares, but the operator "
+                "around the formula depends on the remaining events",
                 around,
             )
         return psi
@@ -506,7 +515,7 @@ class _Decorrelator:
 
 
 def _equal(a: str) -> Condition:
-    """Return the condition W.a = W.a, that all events of a variable have the same value (tods21, section 4)."""
+    """Return the condition `W.a = W.a`: all events of W have the same value of a (tods21, section 4)."""
     return cel.Correlated(Comparison("=", Attribute(a, ""), Attribute(a, "")))
 
 
@@ -535,7 +544,7 @@ def binding_subformulas(phi: Formula) -> Iterator[Formula]:
 
 
 def _mark_variables(phi: Formula, marks: Mapping[str, str]) -> Formula:
-    """Return phi with an IN that binds a variable's events to its mark as well."""
+    """Return phi with IN added, so that the events of each of these variables are also bound to its mark."""
     match phi:
         case cel.EventAtom(R):
             return cel.In(phi, marks[R]) if R in marks else phi
@@ -558,7 +567,7 @@ def _mark_variables(phi: Formula, marks: Mapping[str, str]) -> Formula:
 
 
 def _at_events(phi: Formula, event: Callable[[Formula], Formula], kept: Variables) -> Formula:
-    """Return phi with other formulas in place of event types; PROJECT keeps its variables."""
+    """Return phi with `event` applied to each event type; PROJECT also keeps the variables `kept`."""
     match phi:
         case cel.EventAtom():
             return event(phi)
@@ -588,7 +597,7 @@ class AutomatonPlan:
     checks: tuple[ResidualFilter, ...] = ()
 
     def automaton(self, output: Output, budget: Budget) -> Determinized:
-        """Return the automaton with its marks; unless valuations are wanted, all variables become one.
+        """Return the automaton with its marks; unless valuations are wanted, all other variables become one.
 
         Raises BudgetExceeded.
         """
@@ -597,7 +606,10 @@ class AutomatonPlan:
 
 @dataclass(frozen=True)
 class CheckedPlan:
-    """A formula that is checked on candidates, and their plan. refused: why one automaton cannot evaluate it."""
+    """A formula by which candidates are checked, and the plan that finds the candidates.
+
+    refused: why one automaton cannot evaluate the formula.
+    """
 
     phi: Formula
     candidates: AutomatonPlan
@@ -633,8 +645,8 @@ EvaluationPlan: TypeAlias = AutomatonPlan | CheckedPlan | CollectedPlan | PerKey
 
 
 def counted_in_scope(plan: EvaluationPlan) -> tuple[EventChain, Scope] | None:
-    """Return the chain, and the windows and keys around it, if the plan is LAST or NXT of a chain inside them; else
-    None.
+    """Return (chain, scope) if the plan is LAST or NXT of a chain inside windows and keys, which the scope has; None
+    for any other plan.
     """
     match plan:
         case CollectedPlan(phi, AutomatonPlan(scope, ())) if (chain := greatest_chain(phi, scope.core)) is not None:
@@ -731,7 +743,7 @@ def _candidates(phi: Formula, budget: Budget) -> AutomatonPlan:
         found = _automaton_plan(candidate, budget)
         if isinstance(found, AutomatonPlan):
             return found
-    raise InternalError("a formula that compares no events is evaluated by its automaton")
+    raise InternalError(f"no automaton finds the candidates of {phi}")
 
 
 def _pointwise(phi: Formula) -> Formula:
@@ -762,8 +774,8 @@ def _pointwise(phi: Formula) -> Formula:
 def _anywhere(phi: Formula) -> Formula:
     """Return a formula that has, over the whole stream, all valuations that phi has over a part of it.
 
-    Conditions that depend on the events between those of a match are dropped: neighbours, beginnings and windows in the
-    stream of a key become any later events of the whole stream.
+    Conditions that depend on the events outside a match are dropped: `:` becomes `;`, and START, STRICT, UNLESS,
+    windows of events, NXT, LAST, MAX and PER KEY are left out.
     """
     match phi:
         case cel.EventAtom():

@@ -1,9 +1,9 @@
-"""LAST and NXT of counted events, as LAST(A{60} ; B) and LAST(A{5,60}), on a whole stream: a look-up for each match.
+"""Evaluate LAST and NXT of counted events, such as `LAST(A{60} ; B)` and `LAST(A{5,60})`, on a whole stream.
 
-The greatest match at an event is found by going back from it (LAST: each event is the latest that fits), or by going on
-from the beginning of the window (NXT: each is the earliest). Lists hold the positions so far for each key and each kind
-of event, so a run of events of one kind is a slice. The time for a match depends on the number of runs, not of events.
-For batches see chain_store.py.
+LAST finds the greatest match at an event by going back from the event: each event of the match is the latest that fits.
+NXT goes forward from the beginning of the window: each is the earliest that fits. Lists hold the positions so far for
+each key and each kind of event, so a run of events of one kind is a slice, and the time for a match depends on the
+number of its runs, not of its events. For batches see chain_store.py.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ Chosen: TypeAlias = tuple[int, ...]
 class NewestValues:
     """The newest event of each of the newest values of a key, at most `count` of them.
 
-    events: for each value the positions of its events, ascending; a value that equals nothing, such as NaN, is stored
-    by its position. late: the positions of events that cannot be in a match.
+    events: for each value the position of its newest event, in ascending order; a value that equals nothing, such as
+    NaN, is stored by its position. late: the positions of events that cannot be in a match.
     """
 
     def __init__(self, count: int) -> None:
@@ -62,10 +62,10 @@ class NewestValues:
 class GreatestChains:
     """The greatest matches of a chain on a stream, at each position.
 
-    chain: what `greatest_chain` returns for the formula. scope: the windows, partitions and keys inside of the
-    strategy. unordered: whether this class gives no answer. Reasons: values of a window's attribute decrease, so
-    nothing bounds where a match begins; a guard sees the events of all keys of a partition; or values of different
-    kinds, which are neither equal nor different, are counted by DISTINCT.
+    chain: what `newest_chain` returns for the formula. scope: the windows, partitions and keys inside the strategy.
+    unordered: whether this class cannot find the matches, for one of three reasons. The values of a window's attribute
+    decrease, so nothing bounds where a match begins. A guard would see the events of all keys of a partition. DISTINCT
+    counts values of different kinds, which are neither equal nor different.
     """
 
     def __init__(self, chain: EventChain, scope: Scope, S: Stream) -> None:
@@ -105,7 +105,9 @@ class GreatestChains:
                     positions.append(n)
 
     def _newest_values(self) -> Iterator[tuple[int, Chosen]]:
-        """Yield the matches of different values. For each key the newest event of each of the newest values is kept."""
+        """Yield the matches of a chain with different values. For each key, keep the newest event of each of the newest
+        values.
+        """
         bounds, newest = self._bounds, dict[object, NewestValues]()
         for n, kinds in enumerate(timed_items(self._kinds([self._runs[0][0]]))):
             value = self._values[n]
