@@ -126,17 +126,21 @@ class _Search:
                 if found.get(truth) is None:
                     found[truth] = values
                 if len(found) > self.budget.states:
-                    raise BudgetExceeded(f"the {len(residuals)} predicates have more than {self.budget.states} types")
+                    raise BudgetExceeded(
+                        f"the {len(residuals)} predicates have more than {self.budget.states} satisfiable combinations"
+                    )
                 if self._until is not None and time.monotonic() > self._until:
                     seconds = f"{self.budget.seconds} seconds"
-                    raise BudgetExceeded(f"finding the types of {len(residuals)} predicates takes more than {seconds}")
+                    raise BudgetExceeded(
+                        f"finding the satisfiable combinations of {len(residuals)} predicates takes more than {seconds}"
+                    )
             self._known[key] = found
         return self._known[key]
 
     def _cut(
         self, residuals: Residuals, tests: list[Test], attribute: str, allowed: Allowed
     ) -> Iterator[tuple[Truth, Values | None]]:
-        """Give one attribute a value of each piece in turn, and yield the results of the search through the others."""
+        """Give one attribute a value of each piece in turn, and search through the other attributes for each value."""
         about = [test for test in tests if tested_attribute(test) == attribute]
         if allowed is not None and attribute not in allowed and attribute != TIME:
             cut: dict[Truth, Value | None] = {tuple(False for _ in about): None}

@@ -148,7 +148,7 @@ def _dominated(A: CEA, step: MonitorStep, algebra: Algebra) -> CEA:
 
 
 class _Steps:
-    """The transitions of an automaton on one type of events; for each state, unmarked and marked ones are separate."""
+    """The transitions of an automaton on one type of events: for each state, the unmarked ones and the marked ones."""
 
     def __init__(self, A: CEA, satisfied: set[Predicate]) -> None:
         self.leaving = tuple(
@@ -159,7 +159,7 @@ class _Steps:
         self._known: tuple[dict[Subset, Subset], ...] = ({NO_STATES: NO_STATES}, {NO_STATES: NO_STATES})
 
     def delta(self, states: Subset, marked: bool) -> Subset:
-        """Return the states that some states reach on the event, by marking transitions if `marked`, else by others."""
+        """Return the states reached from `states` on the event, by marking transitions if `marked`, else by others."""
         known = self._known[marked]
         if (reached := known.get(states)) is None:
             reached = NO_STATES

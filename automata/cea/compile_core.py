@@ -68,7 +68,7 @@ def mentioned(condition: core.Condition) -> Variables:
 
 
 def defined_outside_iteration(phi: core.Formula) -> Variables:
-    """Return vdef+(phi): the variables that phi defines outside of any + (cep17, section 3)."""
+    """Return vdef+(phi): the variables that phi defines outside of any `+` (cep17, section 3)."""
     match phi:
         case core.CoreEventAtom(_, x):
             return frozenset({x})
@@ -85,7 +85,7 @@ def defined_outside_iteration(phi: core.Formula) -> Variables:
 
 
 def free(phi: core.Formula) -> Variables:
-    """Return the variables on which [phi](S, nu) depends: all variables in phi, except where a + around them rebinds
+    """Return the variables on which [phi](S, nu) depends: all variables in phi, except where a `+` around them rebinds
     them.
     """
     match phi:
@@ -263,7 +263,7 @@ class _Rounds:
         return begun and q is None and not pending & ~self.final
 
     def _pending(self, q: int) -> Subset:
-        """Return the set of this one state of a finished round; the empty set if the state accepts whatever follows."""
+        """Return {q} for a round that has finished in state q; the empty set if q accepts whatever follows."""
         return NO_STATES if q in self.settled else 1 << q
 
     def _over(self, pending: Subset, kind: EventClass, L: Marks) -> set[tuple[Predicate, Subset]]:
@@ -352,7 +352,7 @@ class _Follow:
         return kinds
 
     def delta(self, states: Subset, marked: bool, L: Marks, kind: EventClass) -> Subset:
-        """Return the states that some states reach on an event of the kind with the marks L of W.
+        """Return the states reached from `states` on an event of the kind with the marks L of W.
 
         marked: whether the event is selected.
         """

@@ -281,8 +281,8 @@ def to_cel(A: CEA, level: Level = "valuations", schema: Schema | None = None, bu
 
 
 def _forms(A: CEA, budget: Budget) -> list[CEA]:
-    """Return the automata to convert: the smallest I/O-deterministic one, if it exists, and A unless it is much
-    larger.
+    """Return the automata to convert: the smallest I/O-deterministic one, if the budget allows it, and A, unless A is
+    much larger.
     """
     try:
         smallest = _relaxed(minimized(A, budget))

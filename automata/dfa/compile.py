@@ -59,7 +59,7 @@ def sequence(A: DFA, B: DFA, budget: Budget) -> DFA:
 
 
 def after(A: DFA, B: DFA, budget: Budget) -> DFA:
-    """Build A / B, item (j): A on the rest of the history after the first event of B. A state belongs to A or to B."""
+    """Build `A / B`, item (j): A on the rest of the history after the first event of B. Each state is one of A or B."""
 
     def step(q: tuple[bool, int], a: int, here: Names) -> tuple[bool, int]:
         if q[0]:
@@ -115,7 +115,7 @@ def happened(A: DFA, budget: Budget) -> DFA:
 
 
 def series(A: DFA, B: DFA, budget: Budget) -> DFA:
-    """Build A * B, item (p): an event of B preceded only by events of A. The state None means that another event came
+    """Build `A * B`, item (p): an event of B preceded only by events of A. The state None means that another event came
     before.
     """
 
@@ -319,7 +319,7 @@ class _Compiler:
         return built(self.alphabet, A.variables, frozenset({0}), step, accepts, self.budget)
 
     def _pipe(self, A: DFA, B: DFA) -> DFA:
-        """Build E | B: B moves only on the events of A."""
+        """Build `A | B`: B moves only on the events of A."""
 
         def step(q: tuple[int, int], a: int, here: Names) -> tuple[int, int]:
             p = A.step(q[0], a, here)
@@ -331,7 +331,7 @@ class _Compiler:
         return built(self.alphabet, A.variables | B.variables, (0, 0), step, accepts, self.budget)
 
     def _nth(self, n: int, A: DFA) -> DFA:
-        """Build <n> A: the state also counts the events of A, up to n + 1."""
+        """Build `<n> A`: the state also counts the events of A, up to n + 1."""
 
         def step(q: tuple[int, int], a: int, here: Names) -> tuple[int, int]:
             p = A.step(q[0], a, here)
@@ -340,7 +340,7 @@ class _Compiler:
         return built(self.alphabet, A.variables, (0, 0), step, lambda q: q[0] in A.accepting and q[1] == n, self.budget)
 
     def _every(self, n: int, A: DFA) -> DFA:
-        """Build every <n> A: the state also counts the events of A since the last one reported."""
+        """Build `every <n> A`: the state also counts the events of A since the last one reported."""
 
         def step(q: tuple[int, int], a: int, here: Names) -> tuple[int, int]:
             p = A.step(q[0], a, here)
@@ -349,8 +349,8 @@ class _Compiler:
         return built(self.alphabet, A.variables, (0, 0), step, lambda q: q[0] in A.accepting and q[1] == 0, self.budget)
 
     def _between(self, A: DFA, B: DFA) -> DFA:
-        """Build A /+ B: A begins anew at each event of B. B reads the whole history, unlike in the printed
-        construction.
+        """Build `A /+ B`: A begins anew at each event of B. Unlike in the printed construction, B reads the whole
+        history.
         """
 
         def step(q: tuple[int | None, int], a: int, here: Names) -> tuple[int | None, int]:

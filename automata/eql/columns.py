@@ -64,7 +64,7 @@ class KeyNumbers:
         self.pairs: dict[int, dict[int, int]] = {}
 
     def of_part(self, part: tuple[str, Value]) -> int:
-        """Return the number of a value."""
+        """Return the number of a value; a new value gets the next number."""
         return self.parts.setdefault(part, len(self.parts) + 1)
 
     def of_values(self, values: list[Any], null: int, reading: EqlReading) -> list[int]:
@@ -257,7 +257,10 @@ class EqlColumns:
         """Return the columns of a field, or the substitutes for `event.category` and `@timestamp`."""
         if found := self._elements(name):
             if name == CATEGORY and self.table[name].null_count:
-                raise Unsupported("the compiled loop does not support events with and without event.category together")
+                raise Unsupported(
+                    "the compiled loop does not support a log in which only some events have event.category; use the "
+                    "automaton"
+                )
             return found
         return {CATEGORY: [TYPE], TIMESTAMP: [TIME] if TIME in self._names else []}.get(name, [])
 

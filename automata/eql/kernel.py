@@ -117,7 +117,7 @@ class _SlotColumns:
     def _by_each_key(
         self, columns: EqlColumns, choices: list[list[tuple[int, ...]]], rows: Any, bits: Any
     ) -> tuple[Any, Any, Any]:
-        """Return (rows, bits, keys) with each row repeated for each of its keys, and the steps at which it has the key.
+        """Return (rows, bits, keys): each row is repeated for each of its keys, with the steps at which it has the key.
 
         A row has several keys if a field is an array.
         """

@@ -151,7 +151,7 @@ def batch_scope(phi: Formula) -> Scope | Unsupported:
 
 
 def scope_of_counts(phi: Formula) -> Scope | None:
-    """Return the scope of a LAST that can be evaluated around its windows and keys; None for any other formula.
+    """Return the scope of a LAST whose inner windows and keys can be moved outside; None for any other formula.
 
     LAST takes the latest events, so the greatest match in a window is the greatest match of all, if the latter fits in
     the window. So a window inside LAST means the same as outside, except that inside, events without the measured value
@@ -198,7 +198,7 @@ def scope_of_counts(phi: Formula) -> Scope | None:
 
 
 def agreeing(equations: Iterable[Equation], h: BindingAnalysis) -> bool:
-    """Return whether the equations of an attribute make all events equal in it, by (1) and (2)."""
+    """Return whether the equations of an attribute make all events agree on it, by (1) and (2) above."""
     equations = set(equations)
     alone = {A for A, B in equations if A == B}
     for A in sorted({A for equation in equations for A in equation}):
@@ -526,7 +526,7 @@ def _variables(atom: cel.Atom) -> Iterable[str]:
         case cel.Correlated(P):
             return (m.variable or "" for m in mentions(P))
         case cel.Named():
-            raise AssertionError("a formula with a registered predicate should have been refused earlier")
+            raise AssertionError(f"the registered predicate {atom.name} has not been refused")
         case _:
             assert_never(atom)
 
