@@ -326,7 +326,7 @@ EXPLODING = {
     "MAX": (f"MAX((A OR B)+ ; A ; {FAR.replace(':', ';')})", "compares all runs"),
     "ALL": ("((A ; B) WITHIN 500 EVENTS) ALL ((C ; D) WITHIN 500 EVENTS)", "its operands multiply"),
     "AND": (" AND ".join(f"({' : '.join(['A'] * n)}):+" for n in (3, 7, 8, 11, 13, 17)), "its operands multiply"),
-    "UNLESS": (f"A UNLESS (B : {FAR})", "are followed at once: make it shorter"),
+    "UNLESS": (f"A UNLESS (B : {FAR})", "make the right operand shorter"),
     "WITHIN": ("A ; ((B ; C) WITHIN 1000000 EVENTS)", "around the whole formula"),
 }
 TRY = r"evaluate by the definition .* on short streams, or allow more: Budget\(states=...\)"
@@ -353,7 +353,7 @@ def test_the_error_names_the_operator_the_sizes_and_what_to_try(operator: str) -
         ("LAST((A AS x OR B AS y)+ ; A AS z)", 39, "LAST", "compares all runs"),
         ("MAX((A AS x OR B AS y)+ ; A AS z)", 39, "MAX", "compares all runs"),
         ("(A AS x ; B AS y) ; (A AS z ; B AS w)", 8, ";", "both sides read the whole stream"),
-        ("(A AS x OR B AS y)+ ; (A AS z OR B AS z)+", 10, r"\+", "put the strategy around the iteration"),
+        ("(A AS x OR B AS y)+ ; (A AS z OR B AS z)+", 10, r"\+", "around the iteration"),
     ],
 )
 def test_of_core_cel_too(query: str, states: int, operator: str, advice: str) -> None:

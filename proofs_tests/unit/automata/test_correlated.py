@@ -218,7 +218,7 @@ def test_what_is_asked_of_which_round(
         ("NXT((A ; B) FILTER A.x < B.x) ; C", "NXT((A ; B) FILTER A.x < B.x)", "compare the matches"),
         ("(A UNLESS ((B ; B) FILTER B.x < B.x)) ; C", "(B ; B) FILTER B.x < B.x", "whether its right side"),
         ("(PROJECT[A]((A ; B) FILTER A.x < B.x) : C) ; C", ": C", "drops events"),
-        ("(PROJECT[B](A OR B FILTER B.x < B.x))+ ; C", "PROJECT", "bind nothing"),
+        ("(PROJECT[B](A OR B FILTER B.x < B.x))+ ; C", "PROJECT", "bind no event"),
     ],
 )
 def test_what_no_one_automaton_evaluates_says_where_and_why(query: str, place: str, reason: str) -> None:
