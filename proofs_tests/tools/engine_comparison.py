@@ -41,19 +41,19 @@ def _cases(text: str) -> tuple[str, ...]:
 QUESTIONS = (
     Question(
         "Which matches “an A, and later a B” has",
-        "CEL has all of them. SASE+ has by default the first B after each A, and with skip till any match all.",
+        "CEL has all of them. By default SASE+ has the first B after each A; with skip till any match it has all.",
         _cases("cel/seq/001 cel/seq/007 sase/sase-sequence/001 sase/sase-any/001"),
     ),
     Question(
         "What neighbours are",
-        "In CEL, and in SASE+ under strict contiguity, the next event of the stream. Under partition contiguity the "
-        "next event of the same key.",
+        "In CEL, and in SASE+ under strict contiguity, the neighbour of an event is the next event of the stream. "
+        "Under partition contiguity it is the next event of the same key.",
         _cases("cel/cseq/001 cel/cseq/002 cel/strict/001 sase/sase-strict/001 sase/sase-partition/001"),
     ),
     Question(
         "What a Kleene plus takes",
-        "In CEL any series of matches of a formula. In SASE+ every fitting event of one type, or any series of them "
-        "under skip till any match.",
+        "In CEL it takes any series of matches of a formula. In SASE+ it takes every fitting event of one type; under "
+        "skip till any match, any series of them.",
         _cases("cel/plus/002 cel/plus/007 cel/cplus/001 cel/repeat/1001 sase/sase-next/010 sase/sase-kleene/007"),
     ),
     Question(
@@ -63,13 +63,13 @@ QUESTIONS = (
     ),
     Question(
         "Two patterns at once",
-        "One of two patterns, both on the same events, or both on any events.",
+        "`OR` and UNION need one of two patterns, `AND` both on the same events, `ALL` both on any events.",
         _cases("cel/or/001 cel/and/003 cel/all/001 sase/sase-union/001"),
     ),
     Question(
         "Negation",
-        "`φ UNLESS ψ`: no match of ψ inside the interval in which φ is evaluated. `~B b`: no such event between "
-        "its neighbours; at the beginning or end, none within the window.",
+        "`φ UNLESS ψ` forbids a match of ψ inside the interval in which φ is evaluated. `~B b` forbids such an event "
+        "between its neighbours; at the beginning or end of the pattern, within the window.",
         _cases(
             "cel/unless/001 cel/unless/004 cel/unless/006 sase/sase-negation/003 sase/sase-negation-front/001 "
             "sase/sase-negation-end/001"
@@ -98,8 +98,8 @@ Written by `python -m proofs_tests.tools.engine_board page` from stored runs of 
 Each row is a case of [the conformance suite](../reference/suite.md), with the matches that the language
 defines: CEL as in tods21, SASE+ in [our reading](../decisions/sase.md) of its papers. The second column names
 the engines that reported exactly these matches. The third has what others reported, with the finding that
-explains it. A match is a set of positions, reported at the last of them unless a position stands behind it. An
-engine that is missing in a row cannot express the query or does not speak the language; its
+explains it. A match is a set of positions, reported at the last of them unless “at” names another position.
+An engine that is missing in a row cannot express the query or does not speak the language; its
 [adapter](../../workbench/conformance/adapters/README.md) says why.
 
 [The board](../findings/board.md) has the versions and all cases by feature. [Another page](engine-documents.md) says
