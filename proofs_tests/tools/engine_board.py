@@ -330,42 +330,45 @@ HEAD = """# The board of engines
 
 Written by `python -m proofs_tests.tools.engine_board page` from stored runs of `cerify conform`.
 
-Which engine has which construct right? A cell has the cases passed/claimed. A link says how many of the others one
-finding explains: a number alone counts a *defect*, "choice" marks a *choice* of the engine. ▲2 says that two cases
-which failed in the version before pass now, ▼2 that two fail since. – is a feature that the engine does not claim; the
-page of its adapter says why. Features that no engine claims are left out, and so are engines that claim no feature of a
-language. [The suite](../reference/suite.md) says what each feature is; in the book, tick those that you need, and a
-line says which engines have all of them right. [board.json](board.json) has the same as data.
+These tables show which engine has which construct right. A cell has two numbers of cases: passed/claimed. A link says
+how many of the failed cases a finding explains; the finding is a *defect* of the engine, or a *choice* if the link says
+so. ▲2 means that two cases that failed in the previous version now pass; ▼2 means that two cases now fail that did
+not fail before. A dash (–) means that the engine does not claim the feature; the page of its adapter says why. Features
+that no engine claims are left out, and so are engines that claim no feature of a language. In the book, tick the
+features that you need ([explained here](../reference/suite.md)), and a line names the engines that have all of them
+right. [board.json](board.json) has the same data.
 """
 HEAT = '\n<script src="../_static/board.js" defer></script>\n'  # colours, and filters above the tables
 KINDS = ("defect", "choice")
 FOUND = """
 ## Findings
 
-Each has a section with the smallest query and stream, what is expected, what the engine reports, and for a defect the
-likely place in its source; a program that uses the engine alone shows it. Pages without such findings: {others}.
+Each finding has a section with the smallest query and stream, the expected answer and the engine's answer. For a
+defect it also has the likely place in the engine's source. A program that uses the engine alone shows the finding.
+Pages without such findings: {others}.
 
 """
 PROFILED = """
 ## Profiles
 
-What `cerify identify` found: the [axes](../guide/identify.md#axes) in which the answers of an engine depart from the
-definition, with how many of the answers that bear on the axis the value explains, and those of which no value explains
-seven in ten. All other axes that the engine could be asked about are the definition's.
+This table shows what `cerify identify` found: the [axes](../guide/identify.md#axes) on which an engine departs from the
+definition. Each has the value found, and how many of the answers that depend on the axis this value explains. The last
+column lists the axes for which no value explains seven in ten answers. On all other axes that could be tested, the
+engine follows the definition.
 
 """
 FUZZED = """
 ## Random cases
 
-Runs of `cerify fuzz`, together for each profile; the page of each engine says what its disagreements are.
+The runs of `cerify fuzz` are added up for each profile. The page of each engine explains its disagreements.
 
 """
 HISTORY = """
 ## All runs
 
-A run that is held to choices of its engine (`cerify conform --policy`, files in `docs/findings/policies`) takes
-them as right: what it still fails are defects. ▲14 says that 14 cases which failed in the version before, held to the
-same, pass now, ▼2 that two fail since.
+A run with `cerify conform --policy` (files in `docs/findings/policies`) takes some choices of the engine as right: the
+cases that it still fails are defects. ▲14 means that 14 cases that failed in the previous version, with the same
+choices, now pass; ▼2 means that two cases now fail that did not fail before.
 
 """
 
