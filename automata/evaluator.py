@@ -1,8 +1,8 @@
 """The interface of all evaluators that read a stream in batches, for every language.
 
 An evaluator is made from a query and reads one stream: `push` each batch, then `finish`. `evaluate` does both for a
-whole stream. Subclasses are in evaluate/ (CEL and core-CEL), dfa/ and nfab/, readable and compiled; cerify.plan has one
-that follows the definition.
+whole stream. Readable and compiled subclasses are in evaluate/ (CEL and core-CEL), dfa/ and nfab/; cerify.plan has an
+evaluator that follows the definition.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from cerify.semantics.packages import pa
 from cerify.semantics.values import ValueKind
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Saved states: the bytes of an evaluator behind a header with a checksum, which says what they are a state of.
+# Saved states: the bytes of an evaluator after a header, which names the evaluator and the query and has a checksum.
 #
 # A state is a line of JSON and, after it, the data. It is accepted only if it is, byte for byte, what `seal` writes.
-# The checksum finds damage; it is no signature, so whoever can write a state can write another one.
+# The checksum finds damage. It is not a signature: whoever can write a state can forge one.
 
 MAGIC, VERSION = "cerify saved state", 5
 EVALUATORS = {
@@ -39,11 +39,11 @@ EVALUATORS = {
     "parallel": "'kernel' with workers",
     "definition": "'denotational'",
 }
-"""What a caller knows them by, which is not what their states are called."""
+"""From the names that saved states use to the names that callers use."""
 
 
 def seal(kind: str, query: str, data: bytes) -> bytes:
-    """Return a saved state: the kind of evaluator, a text that identifies the query with all options, and the data."""
+    """Return a saved state with this data. kind: the kind of evaluator. query: a text for the query and all options."""
     header = {"magic": MAGIC, "version": VERSION, "evaluator": kind, "byteorder": sys.byteorder, "query": query}
     header["sha256"] = _checksum(header, data)
     return json.dumps(header).encode() + b"\n" + data
@@ -75,21 +75,21 @@ def _difference(header: dict[str, Any], kind: str) -> str:
     """Return why an undamaged saved state is not the expected one, and what to do."""
     if header.get("version") != VERSION:
         return (
-            f"a state of version {header.get('version')}; this version reads {VERSION}: restore it with the release of "
-            "cerify that saved it, or start again"
+            f"the state has version {header.get('version')}, but this release of cerify reads version {VERSION}: "
+            "restore it with the release that saved it, or start again"
         )
     if header.get("byteorder") != sys.byteorder:
         return (
-            f"the state was saved on a machine with {header.get('byteorder')}-endian numbers, and this one has "
-            f"{sys.byteorder}-endian ones: restore it on one of the first kind, or start again"
+            f"the state was saved on a {header.get('byteorder')}-endian machine, but this machine is "
+            f"{sys.byteorder}-endian: restore the state on a machine like the first, or start again"
         )
     if header.get("evaluator") != kind:
         saved = header.get("evaluator")
         found, wanted = (EVALUATORS.get(str(name), repr(name)) for name in (saved, kind))
-        return f"the state is of another evaluator, {found}, not {wanted}: restore it with that one"
+        return f"the state was saved by the evaluator {found}, but this is {wanted}: restore it with {found}"
     return (
-        "the state is of another query, other options (the number of workers is one of them), or another version of "
-        "the automaton: restore it with those it was saved with, which its first line names, or start again"
+        "the state was saved with another query, other options (such as the number of workers), or another version of "
+        "the automaton: restore it with the same query and options and the same release of cerify, or start again"
     )
 
 
@@ -110,7 +110,7 @@ def require_output(output: str) -> None:
 
 
 class Consumption(Enum):
-    """Which events later matches may no longer use after a match (docs/decisions/windows.md).
+    """The events that later matches may not use after a match (docs/decisions/windows.md).
 
     NONE: later matches may use all events. ANY: after a position with a match, evaluation goes on as if the stream
     began after that position.
@@ -133,8 +133,8 @@ class Consumption(Enum):
 class Counters:
     """Counts of the work of an evaluator since it was made or restored.
 
-    events: the events pushed. nodes: the nodes made for the enumeration of matches, deleted ones included. states: the
-    states built of the automaton; for automata that are built while reading, the states visited.
+    events: the number of events pushed. nodes: the number of nodes made to enumerate matches, including deleted nodes.
+    states: the number of automaton states built; if an automaton is built while reading, of states visited.
     """
 
     events: int
@@ -145,14 +145,16 @@ class Counters:
 class Evaluator(ABC):
     """An evaluator of one query over one stream that comes in batches.
 
-    budget.seconds is the time of one call of `push`, `count` or `finish`. position: the position of the next event; the
-    first event of the stream has position 0. A subclass defines `read`, `dump`, `load`, `identity`, `counters` and
-    `remade`, and if needed `rest` and `tally`. Copies and pickles are made from the result of `remade` and the saved
-    state. STATE: the name of its saved states. counts: whether it may count matches without building them. check:
-    called once, with the first batch that has events, before it is read. default_type: the type of events without one.
-    attributes: the names that the evaluator reads, None for all; a file that is given as a batch is read for these
-    only. needed: the names that have to be readable, None for all. texts: the names whose values the schema declares as
-    texts, even if they look like times.
+    budget.seconds limits the time of one call of `push`, `count` or `finish`. A subclass defines `push_stream`, `dump`,
+    `load`, `identity`, `counters` and `remade`, and if needed `flush` and `tally`. Copies and pickles are made from the
+    result of `remade` and the saved state.
+
+    position: the position of the next event; the first event of the stream has position 0. STATE: the name of the
+    evaluator in saved states. counts: whether it may count matches without building them. check: called once, before
+    reading the first batch that has events, with this batch. default_type: the type of events without a type.
+    attributes: the names that the evaluator reads, None for all; of a file, only these are read. needed: the names that
+    have to be readable, None for all. texts: the names whose values the schema declares as texts, even if they look
+    like times.
     """
 
     STATE: ClassVar[str]
@@ -184,8 +186,9 @@ class Evaluator(ABC):
         return self.push(batch, limit).to_arrow().select(["at", "events"])
 
     def finish(self) -> Matches:
-        """End the stream; return, sorted, the matches that only its end makes certain. Raises
-        InputError if repeated.
+        """End the stream; return, sorted, the matches that only the end makes certain.
+
+        Raises InputError if the stream has already ended.
         """
         self._require_open()
         with self.budget.timed():
@@ -202,16 +205,16 @@ class Evaluator(ABC):
             return self.tally(self._opened(batch))
 
     def count_all(self, S: Stream) -> int:
-        """Return the number of matches of a whole stream, given an evaluator that reads no other events."""
+        """Return the number of matches of a whole stream. The evaluator must not have read other events."""
         return self.count(S) + len(self.finish())
 
     def evaluate(self, batch: Batch) -> Matches:
-        """Return all matches of a complete stream, sorted: `push` and `finish`."""
+        """Read a complete stream with `push` and `finish`; return all matches, sorted."""
         found, rest = self.push(batch), self.finish()
         return Matches(sorted(found + rest)) if rest else found
 
     def evaluate_stream(self, S: Stream) -> Sequence[Match]:
-        """Return the matches of `evaluate`, for a Stream already known to have all attributes that the query needs."""
+        """Same as `evaluate`, but for a Stream already known to have all attributes that the query needs."""
         with self.budget.timed():
             found, rest = self.push_stream(S), self.flush()
             return sorted([*found, *rest]) if rest else found
@@ -235,7 +238,7 @@ class Evaluator(ABC):
         return []
 
     def tally(self, S: Stream) -> int:
-        """Return what `count` returns, for a Stream. By default the matches are built."""
+        """Same as `count`, but for a Stream. By default the matches are built and counted."""
         return len(self.push_stream(S))
 
     def save(self) -> bytes:
@@ -254,8 +257,8 @@ class Evaluator(ABC):
     def restore(self, saved: bytes) -> None:
         """Continue from a saved state, in an evaluator that has read nothing yet.
 
-        Raises InputError if it has read events, or if the state belongs to another query or other options; then
-        nothing has changed.
+        Raises InputError, and changes nothing, if the evaluator has read events, or if the state is damaged or belongs
+        to another query or other options.
         """
         if self.position:
             raise InputError("this evaluator has already read events; restore the state into a new one")
@@ -277,7 +280,7 @@ class Evaluator(ABC):
 
     @abstractmethod
     def load(self, data: bytes) -> None:
-        """Continue from the data of a saved state. Raises any exception for bad data; then nothing has changed."""
+        """Continue from the data of a saved state. For bad data, raises any exception and changes nothing."""
 
     @property
     @abstractmethod
@@ -300,8 +303,8 @@ class Evaluator(ABC):
         """Raise InputError if an error has stopped the evaluator inside a batch."""
         if not self._whole:
             raise InputError(
-                "the evaluator stopped inside an earlier batch; restore a saved state into what fresh() returns, or "
-                "start again"
+                "this evaluator stopped inside an earlier batch; restore a saved state into a new evaluator, which "
+                "fresh() returns, or start again"
             )
 
     def _opened(self, batch: Batch, limit: int | None = None) -> Stream:
@@ -323,15 +326,13 @@ class Evaluator(ABC):
         return S
 
     def _require_alike(self, S: Stream, names: frozenset[str] | None) -> None:
-        """Raise InputError if an attribute is text in one batch and a time in another, because each is read
-        differently.
-        """
+        """Raise InputError if an attribute is text in one batch and a time in another: these are read differently."""
         found = dict(self._kinds or {})
         for name, new in kinds_of_times(S, names):
             if found.setdefault(name, new) != new:
                 raise InputError(
-                    f"attribute {name!r}: earlier batches have {found[name]}s, this batch has {new}s; give "
-                    "compile a schema"
+                    f"attribute {name!r}: earlier batches have {found[name]}s, this batch has {new}s; pass a schema "
+                    "to compile"
                 )
         self._kinds = found
 

@@ -24,8 +24,8 @@ def explore(
 ) -> dict[Node, list[tuple[Edge, Node]]]:
     """Return each reachable node with its outgoing edges; the keys are in breadth-first order.
 
-    Raises BudgetExceeded for more than `limit` nodes or edges, or after `seconds`; the message says that `what` was
-    being built.
+    Raises BudgetExceeded for more than `limit` nodes or edges, or after `seconds`; the message begins with `what`, a
+    phrase for what is built.
     """
     until = None if seconds is None else time.monotonic() + seconds
     found: dict[Node, list[tuple[Edge, Node]]] = {}
@@ -66,9 +66,9 @@ def classes(steps: Sequence[Mapping[Letter, int]], final: Sequence[bool]) -> lis
 
 
 def _sources(steps: Sequence[Mapping[Letter, int]]) -> list[dict[int, list[int]]]:
-    """Return for each letter a mapping from each state to the states from which the letter leads there.
+    """Return for each letter a dict: it maps each state to the states from which the letter leads to that state.
 
-    One more state, the last, accepts nothing.
+    There is an additional last state, which accepts nothing.
     """
     nowhere = len(steps)
     found = []
@@ -126,5 +126,5 @@ def members(states: Subset) -> Iterator[int]:
 
 
 def listed_pairs(pairs: Iterable[tuple[Subset, Subset]]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """List the states of each set of each pair, in order."""
+    """Convert both bit masks of each pair to tuples of states, in order."""
     return [(tuple(members(left)), tuple(members(right))) for left, right in pairs]

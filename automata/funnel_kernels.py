@@ -1,12 +1,12 @@
 """The loops that evaluate funnels over columns, one pass over the rows of each key.
 
-They are functions over arrays of numbers: numba compiles them where it is installed, and Python runs them elsewhere.
+They are functions over arrays of numbers: numba compiles them if it is installed, and otherwise Python runs them.
 
-Common parameters: `starts` are the offsets of the keys, one more than there are keys, into `times` and `masks`, which
-have the rows of each key together, their times ascending. Bit i of a mask is set if the row satisfies step i + 1; bit
-n, after the bits of the n steps, is set if the row is barred. `window` is the longest time from the first step to the
-last. `work` is room for two numbers per step. The chains of keys are written one after the other; each has as many rows
-as the level of its key.
+Common parameters: `times` and `masks` have the rows of each key together, with ascending times. `starts` has the offset
+of each key in them, and at last their length. Bit i of a mask is set if the row satisfies step i + 1; bit n, after the
+bits of the n steps, is set if the row is barred, that is, may not occur between steps. `window` is the longest time
+from the first step to the last. `work` is room for two numbers per step. The chains of keys are written one after the
+other; each chain has as many rows as the level of its key.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if installed("numba"):
 
     from cerify.automata.evaluate.jit import compiled
 
-    unsigned: Any = uint64  # of an index with a sign, compiled loops ask each time whether it counts from the end
+    unsigned: Any = uint64  # compiled loops would test each time whether a signed index is negative
 else:
     unsigned = int
 
@@ -40,15 +40,16 @@ def keep_rows(
 ) -> int:
     """Write the rows that can affect the result, in order, and return their number.
 
-    given: the keys of the rows from position `first` on, the least key, the times, and the masks; with bits, an index
-    into the masks for each row. Keys are numbered from the least; a row with another key has none. valid: whether each
-    row has a time, None if all have. kept: the numbers of the keys, the positions, times and masks of the kept rows.
-    Rows of no step are left out unless `every` is true.
+    given: (keys, low, times, masks) for the rows from position `first` on. Keys are numbered from the least key, `low`;
+    a key without a number means that the row has no key. If `bits` is given, it has the masks, and the last column has
+    indices into it. valid: whether each row has a time, None if all have. kept: the numbers of the keys, the positions,
+    times and masks of the kept rows. Rows of no step are left out unless `every` is true. If `pruned`, the rows of each
+    key must come in order. Then rows of steps that are not yet due are left out too: no chain contains them, and in a
+    long funnel they are most rows.
 
-    state: carried from part to part. It has for each key 0 before its first row, then one more than the number of steps
-    reached, regardless of windows; the numbers of rows without a key, of other rows without a time, and of decreasing
-    times; and the last time. With pruned the rows of each key must come in order. Then rows of steps that are not yet
-    due are left out: no chain contains them, and in a long funnel they are most rows.
+    state: (reached, counts, latest), carried from part to part. reached: for each key 0 before its first row, then one
+    more than the number of steps reached, regardless of windows. counts: the numbers of rows without a key, of other
+    rows without a time, and of decreasing times. latest: the last time.
     """
     keys, low, times, numbers = given
     reached, counts, latest = state
@@ -90,10 +91,10 @@ def keep_rows(
 
 @compiled
 def place_rows(shift: int, free: Array, given: Array, placed: Array) -> None:
-    """Write each row to the next free place of its bucket, which is the code of its key without its low bits.
+    """Write each row to the next free place of its bucket. The bucket is the code of the key without `shift` low bits.
 
-    given: columns as `keep_rows` writes them. placed: the same columns, with only the low bits of codes. free has the
-    next place of each bucket.
+    given: columns as `keep_rows` writes them. placed: the same columns, with only the low bits of codes. free: the next
+    place of each bucket.
     """
     codes, rows, times, masks = given
     to_codes, to_rows, to_times, to_masks = placed
@@ -153,13 +154,13 @@ def chain_levels(
 ) -> None:
     """Write the level of each key, and the rows of its chain.
 
-    The chain is the least of the deepest ones: of the chains of this level, the one with the earliest rows. Of the
-    chains that end with the step before, a row extends the one that begins last: if any of them is within the window,
-    it is. With increasing times the chains that end at the present time wait in `waiting` until time goes on. Once the
-    level is known, the same is done backwards with the chains that end first, which finds the first row where a chain
-    of this level begins; from there each step is taken at its earliest row.
+    Of the chains of this level, the chain is the one with the earliest rows. To find the level, a row extends, of all
+    chains that end with the step before, the chain that begins last: if any of them is within the window, this one is.
+    If times must increase, the chains that end at the current time stay in `waiting` until the time changes. Once the
+    level is known, the same search runs backwards with the chains that end first, and finds the first row at which a
+    chain of this level begins. From there each step is taken at its earliest row.
     """
-    newest, waiting = work[0], work[1]  # of steps up to the level; most keys have one row, and are soon done
+    newest, waiting = work[0], work[1]  # used only up to the level, because most keys have one row
     levels, chains = out
     written = 0
     for key in range(len(levels)):
@@ -258,11 +259,11 @@ def first_levels(
 def entry_levels(
     starts: Array, times: Array, masks: Array, n: int, window: Any, rules: Array, work: Array, levels: Array
 ) -> None:
-    """Write the levels of ClickHouse's readings that read entries, by time and then by step.
+    """Write the level of each key in the modes of ClickHouse that read entries (time, step), in ascending order.
 
-    rules has four truth values: strict_increase, strict_order, allow_reentry and strict_deduplication. For each step
-    the first and the last row of its newest accepted chain are kept. Rows of equal times are read together, step by
-    step. Rows of no step come first; only strict_order looks at them.
+    A row has an entry for each of its steps. rules: four truth values: strict_increase, strict_order, allow_reentry and
+    strict_deduplication. For each step the first and the last row of its newest accepted chain are kept. Rows of equal
+    times are read together, step by step. Rows of no step come first; only strict_order looks at them.
     """
     increase, order, reentry, deduplication = rules[0], rules[1], rules[2], rules[3]
     began, last = work[0], work[1]
@@ -318,8 +319,8 @@ def entry_levels(
 def augment(masks: Array, block: int, size: int, owner: Array, step: int, n: int) -> bool:
     """Assign a row to the step, moving other steps to other rows if needed; return whether that was possible.
 
-    This is one augmenting path of a bipartite matching, searched breadth first. `via[row]` is the row that the owner of
-    `row` would leave for it.
+    This is one augmenting path of a bipartite matching, searched breadth first. `via[row]` is the row whose owner would
+    move to `row`.
     """
     via, queue = [NONE] * size, [0] * size
     seen = [False] * size
@@ -352,8 +353,8 @@ def once_levels(starts: Array, times: Array, masks: Array, n: int, window: Any, 
     """Write the levels of ClickHouse's strict_once: a chain has different rows, and rows of equal times are in any
     order.
 
-    For each step the latest first row of a chain is kept. Among rows of equal times, a chain is a matching of the next
-    steps with different rows, which is extended step by step along augmenting paths.
+    For each step, the latest row at which a chain to this step begins is kept. Among rows of equal times, a chain
+    matches its next steps with different rows. This matching is extended step by step along augmenting paths.
     """
     newest, reached = work[0], work[1]
     for key in range(len(levels)):

@@ -16,10 +16,10 @@ from cerify.semantics.errors import IllFormed
 from cerify.semantics.packages import installed, np
 
 _BUCKET_ROWS = 2**15
-"""About so many rows are put together by key at a time, so that they fit in a cache."""
+"""About this many rows are grouped by key at a time, so that they fit in a cache."""
 _MOST_BUCKET_BITS = 10
 _ROOM = 2**22
-"""Room for so many rows is taken at a time."""
+"""Memory is taken for this many rows at a time."""
 
 MODES: dict[str, tuple[bool, bool, bool, bool] | None] = {
     "windowFunnel": (False, False, False, False),
@@ -30,7 +30,7 @@ MODES: dict[str, tuple[bool, bool, bool, bool] | None] = {
     "strict_once": None,
     "strict_increase,strict_once": None,
 }
-"""ClickHouse's modes: what `entry_levels` is asked for, or None where another loop has the mode."""
+"""The `rules` with which `entry_levels` evaluates each mode of ClickHouse; None if another loop evaluates it."""
 
 
 @dataclass(frozen=True)
@@ -68,10 +68,10 @@ class KeyedRows:
     """
 
     def __init__(self, keys: int, every: bool, steps: int | None = None) -> None:
-        """Begin without rows. every: keep rows that match no step.
+        """Begin without rows. every: whether to keep rows that match no step.
 
-        steps: if given, rows that no chain can contain are left out too, as far as that is known. Then the rows of each
-        key have to come in the order in which `find_chains` reads them.
+        steps: if given, the number of steps; then many of the rows that no chain can contain are left out, and the rows
+        of each key have to come in the order in which `find_chains` reads them.
         """
         self.keys, self._every, self._steps = keys, every, steps
         self._reached, self._counts = np.zeros(keys, np.uint8), np.zeros(3, np.int64)
@@ -92,12 +92,12 @@ class KeyedRows:
 
     @property
     def without_time(self) -> int:
-        """Return the number of rows that have a key, and no time."""
+        """Return the number of rows that have a key but no time."""
         return int(self._counts[1])
 
     @property
     def ascending(self) -> bool:
-        """Return whether the times of all rows ascend, with or without a key."""
+        """Return whether the times of all rows ascend, including rows without a key."""
         return not self._counts[2]
 
     def add(
@@ -113,9 +113,9 @@ class KeyedRows:
     ) -> None:
         """Add the rows whose positions begin with `first`.
 
-        keys: whole numbers; the key `least` counts as 0, and a number out of range means that the row has no key.
-        valid: whether each row has a time, all if None. With bits, `masks` has for each row the place of its mask in
-        bits.
+        keys: whole numbers; the key `least` has the number 0, and a key out of range means that the row has no key.
+        valid: whether each row has a time; None if all have. bits: if given, it has the masks, and `masks` has for each
+        row an index into it.
         """
         from cerify.automata.funnel_kernels import keep_rows
 
@@ -155,8 +155,9 @@ class KeyedRows:
             yield low, FunnelRows(keys, starts, *grouped)
 
     def _place(self) -> tuple[int, np.ndarray, tuple[np.ndarray, ...]]:
-        """Return by how many bits a key is longer than the number of its bucket, where each bucket ends, and the
-        rows.
+        """Return (shift, ends, placed): the rows bucket by bucket, and where each bucket ends.
+
+        The bucket of a key is the key without its `shift` low bits.
         """
         from cerify.automata.funnel_kernels import place_rows
 
@@ -240,7 +241,7 @@ def _for_loops(*columns: np.ndarray | None) -> tuple[Any, ...]:
 
 
 def _limit(window: int | float | None, times: np.ndarray) -> Any:
-    """Return the window as a number of the kind of the times; without a window, one larger than any difference."""
+    """Return the window in the number type of the times; without a window, a number larger than any difference."""
     if times.dtype.kind == "f":
         return np.inf if window is None else float(window)
     return 2**62 if window is None else min(int(window), 2**62)

@@ -1,13 +1,13 @@
 """Compile loops with numba, and cache the machine code so that it is never out of date.
 
-numba looks up cached machine code only by the file that contains the function. Machine code also depends on the
-functions that are compiled into a loop, and on constants from other modules. Here the names of the cache files contain
-a hash of the sources of all modules that the loop can be made of; see `sources`.
+numba looks up cached machine code only by the file that contains the function. But machine code also depends on the
+functions that are compiled into a loop, and on constants from other modules. So here the names of the cache files
+contain a hash of the sources of all modules that the loop may use; see `sources`.
 
-numba counts references to arrays, also where an array is passed from one loop to another, and in loops that do so for
-each event the counting takes most of the time. `bare` and `part` are for such loops: they allocate no arrays.
-References to an object with arrays are counted too. So a loop takes each array as a parameter, and stays one function
-where its parts would need nearly all arrays: some loops have a hundred lines and twenty parameters.
+numba counts references to arrays, even where one loop only passes an array to another. In a loop that does so for each
+event, the counting takes most of the time. `bare` and `part` compile such loops without it; the loops must allocate no
+arrays. numba also counts references to an object that holds arrays, so a loop takes each array as a parameter. A loop
+stays one function if its parts would need nearly all arrays: some loops have a hundred lines and twenty parameters.
 """
 
 from __future__ import annotations
@@ -55,15 +55,15 @@ def bare(loop: Callable[..., Any]) -> Any:
 
 
 part: Any = njit(**NO_ALLOCATION, inline="always")
-"""For a function that becomes a part of the `bare` loops that call it, statement by statement."""
+"""Decorate a function whose statements numba copies into the `bare` loops that call it."""
 
 inlined: Any = njit(**NO_ALLOCATION, forceinline=True)
-"""For a function that LLVM compiles into the `bare` loops that call it."""
+"""Decorate a function that LLVM inlines into the `bare` loops that call it."""
 
 
 def sources(module: str) -> dict[str, bytes]:
-    """Return the sources of a module and of all modules of its package that it imports, directly or indirectly, by
-    name.
+    """Return a dict from names to sources: of a module, and of the modules of its package that it imports, even
+    indirectly.
 
     Raises OSError if a source cannot be read.
     """
@@ -79,14 +79,15 @@ def sources(module: str) -> dict[str, bytes]:
 
 
 def fingerprint(module: str) -> str:
-    """Return a hash of the sources of a loop in this module, as 16 hexadecimal digits. Raises OSError."""
+    """Return a hash of the sources that a loop in this module may use: 16 hexadecimal digits. Raises OSError."""
     return sha256(repr(sorted(sources(module).items())).encode()).hexdigest()[:16]
 
 
 @lru_cache(maxsize=64)
 def _imports(source: bytes) -> tuple[str, ...]:
-    """Return the modules that a source imports, by absolute names; for `from a import b` both a and a.b, because b may
-    be a module.
+    """Return the absolute names of the modules that a source imports.
+
+    For `from a import b` these are a and a.b, because b may be a module.
     """
 
     def names() -> Iterator[str]:
@@ -101,7 +102,7 @@ def _imports(source: bytes) -> tuple[str, ...]:
 
 
 def _source(module: ModuleType) -> bytes:
-    """Return the source of a module, through its loader, which also reads packages from a zip file. Raises OSError."""
+    """Read the source of a module. Its loader reads it, because the package may be in a zip file. Raises OSError."""
     loader: Any = module.__loader__
     file = module.__file__
     if file is None:
@@ -113,7 +114,7 @@ def _source(module: ModuleType) -> bytes:
 class _NamedBySources(_ResultCache):  # type: ignore[misc]
     """The files of a compiled function in numba's cache. Their names contain the fingerprint of its sources.
 
-    numba's own way, a stamp inside the files, could let a process read a new index and old machine code.
+    numba itself puts a stamp inside the files. With it, a process could read a new index file and old machine code.
     """
 
     def __init__(self, loop: Callable[..., Any]) -> None:
@@ -121,7 +122,7 @@ class _NamedBySources(_ResultCache):  # type: ignore[misc]
         super().__init__(loop)
 
     def get_filename_base(self, fullname: str, abiflags: str) -> str:
-        """Return the name of the files, without the endings that numba adds."""
+        """Return how the names of the files begin; numba adds the endings."""
         return f"{super().get_filename_base(fullname, abiflags)}-{self.fingerprint}"
 
 
@@ -129,7 +130,7 @@ class _LoopCache(_FunctionCache):  # type: ignore[misc]
     _impl_class = _NamedBySources
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the machine code of a signature; None if it has to be compiled, which is logged at the level INFO."""
+        """Return the cached machine code of a signature. If there is none, return None and log that it is compiled."""
         found = super().load_overload(sig, target_context)
         if found is None:
             _log.info("compiling %s", self._name)

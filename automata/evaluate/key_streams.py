@@ -13,16 +13,16 @@ Found: TypeAlias = Iterator[tuple[int, Valuation]]
 
 
 class KeyStreams:
-    """The streams of the keys on some attributes. keys: the key of each event, None for an event without a key.
+    """The stream of each key on some attributes. Positions in the stream of a key count from 0.
 
-    A position in the stream of a key is a number from 0 on, as in every stream.
+    keys: the key of each event, None for an event without a key.
     """
 
     def __init__(self, S: Stream, names: tuple[str, ...]) -> None:
         self.names = names
         self.keys = [key_of(names, event) for event in S]
         self._S = S
-        self._number: list[int] = []  # of each event in the stream of its key
+        self._number: list[int] = []  # the position of each event in the stream of its key
         self._positions: dict[Key, list[int]] = {}
         for p, key in enumerate(self.keys):
             positions = [] if key is None else self._positions.setdefault(key, [])
@@ -34,8 +34,9 @@ class KeyStreams:
         return Stream([self._S[p] for p in self._positions[key]])
 
     def between(self, begin: int, end: int) -> Iterator[tuple[Key, int, int]]:
-        """Yield the keys with events in positions begin to end - 1, each with the interval of these events in the key's
-        own stream.
+        """Yield (key, l, m) for each key with events at the positions begin to end - 1.
+
+        In the stream of the key, these events have the positions l to m - 1.
         """
         for key, positions in self._positions.items():
             l, m = bisect_left(positions, begin), bisect_left(positions, end)
@@ -43,18 +44,19 @@ class KeyStreams:
                 yield key, l, m
 
     def interval(self, key: Key, i: int, j: int) -> tuple[int, int]:
-        """Return the interval from i to j in the stream of the key; the events at i and j must be of the key."""
+        """Convert the interval from i to j to positions in the stream of the key. The event at j must have the key."""
         return bisect_left(self._positions[key], i), self._number[j]
 
     def inside(self, mu: Valuation, j: int) -> Valuation | None:
-        """Convert a valuation to positions in the stream of the key of the event at j; None if it binds an event of
-        another key.
+        """Convert a valuation to positions in the stream to which the event at j belongs.
+
+        Return None if the valuation binds an event with another key.
         """
         if any(self.keys[p] != self.keys[j] for _, p in mu):
             return None
         return frozenset((A, self._number[p]) for A, p in mu)
 
     def moved(self, found: Found, key: Key) -> Found:
-        """Yield valuations over the stream of a key, each with its end, converted to positions of the whole stream."""
+        """Convert pairs (end, valuation) from positions in the stream of a key to positions in the whole stream."""
         P = self._positions[key]
         return ((P[n], frozenset((A, P[p]) for A, p in mu)) for n, mu in found)

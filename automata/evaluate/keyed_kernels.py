@@ -1,16 +1,16 @@
 """Evaluate under PER KEY in compiled loops over flat arrays: one automaton reads the stream of each key.
 
-The loops are long, and have a parameter for each array, for the reason in evaluate/jit.py. The readable twin is
+evaluate/jit.py says why the loops are long and have a parameter for each array. The readable twin is
 streaming.KeyedEvaluation. The nodes are those of scoped_kernels.py. There a skipped event moves the runs of all keys,
 so all keys of a state share one slot. Here an event moves only the runs of its own key, so each key has a row for each
 state, and no slots are needed. With K keys and S states:
 
     rows    int32 [K, S, 3 + W]  as in scoped_kernels; of the first three entries only size and whole are used
-    home    int64 [K, 3]         of a key: which stream its rows are of (STREAM); the state of its run that has marked
-                                 nothing, or -1 (ORIGIN); a mask of the states that have a series (STATES)
+    home    int64 [K, 3]         for each key: the stream to which its rows belong (STREAM); the state of its run that
+                                 has marked nothing, or -1 (ORIGIN); a mask of the states that have a series (STATES)
 
-Rows need no clearing when a number is given to another key or another stream begins: rows of other streams count as
-empty.
+Rows that do not belong to the current stream count as empty. So they need not be cleared when a new stream begins or
+when a number is given to another key.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from cerify.automata.evaluate.scope_columns import NO_KEY, UNEQUAL
 from cerify.automata.evaluate.scoped_kernels import LAST_BIT, NODES, SIZE, WHOLE, _add_output, _insert, _whole
 
 STREAM, ORIGIN, STATES, HOME = range(4)
-COUNT, LATE = 1, 2  # of the kind, in the place of ORIGIN; rows of events that no match can have, in that of STATES
+COUNT, LATE = 1, 2  # instead of ORIGIN, the number of events; instead of STATES, how many of them no match can contain
 NODES_MADE, STREAMS, NODES_SHORT, ROOTS_SHORT, COUNTERS = range(5)
 
 
 @part
 def _merge(flat, row, beside, other, nodes, tree):  # type: ignore[no-untyped-def]
-    """Add the series of a row of `beside` to a row; return the number of nodes."""
+    """Add the series of a row of `beside` to a row of `flat`; return the number of nodes."""
     size, rest = beside[other + SIZE], 0
     if flat[row + SIZE] > 0 and tree[beside[other + NODES]].latest <= tree[flat[row + NODES]].latest:
         rest, nodes = _whole(beside, other, nodes, tree)
@@ -47,15 +47,17 @@ def update_keyed(  # type: ignore[no-untyped-def]
     classes, numbers, admitted, low, base, start, skip, begin, marks, finals, ended, moving, busy,
     reports_at_last_event, windowed, consume, counters, made, into, aside, tree, rows, home, roots,
 ):  # fmt: skip
-    """Read events from index start on; stop where the nodes or roots of an event might not fit in the arrays.
+    """Read events from index start on; stop before an event whose nodes or roots might not fit in the arrays.
 
-    classes, numbers int32, admitted bool, low int64 [n]: for each event its class, given as -1 - c where a new stream
-    begins, the number of its key or -1 where no key sees it, whether a match can have it, and how far back it reaches;
-    base is the position of the first. skip to busy are those of TransitionTables. roots: int64 [R, 2], a row (position,
-    node) for each set of complex events completed. With consume, a position with such a set drops all partial matches.
-    counters: the number of nodes; the number of the present stream; how many nodes or roots did not fit where it
-    stopped. made, into: int32 [2 × rows of marks]. aside: int32 [S × (3 + W)]. Returns the index reached and the number
-    of roots.
+    Return the index reached and the number of roots.
+
+    classes: int32 [n], the class c of each event, or -1 - c if a new stream begins with it. numbers: int32 [n], the
+    number of its key, or -1 if no key sees it. admitted: bool [n], whether a match can contain it. low: int64 [n], the
+    first position in its window. base: the position of the first event. skip to busy: see TransitionTables. consume:
+    whether a completed set drops all partial matches. roots: int64 [R, 2], a row (position, node) for each completed
+    set of complex events. counters: the number of nodes; the number of the current stream; how many nodes and roots the
+    event may need before which the loop stopped. Working memory: made, into: int32 [2 × rows of marks]; aside: int32
+    [S × (3 + W)].
     """
     states, row_width, width = rows.shape[1], rows.shape[2], rows.shape[2] - NODES
     flat = rows.reshape(-1)
@@ -151,7 +153,7 @@ def update_keyed(  # type: ignore[no-untyped-def]
 def compact_keyed(tree, rows, home, used, counters, bound):  # type: ignore[no-untyped-def]
     """Remove all complex events that begin before the bound, and close the gaps; like scoped_kernels.compact_scoped.
 
-    used: bool [K], set to whether a key has anything left, even if that is only a position where a match may begin.
+    used: bool [K], set for each key that has partial matches left, or whose run without marks has left state 0.
     """
     nodes, stream = counters[NODES_MADE], counters[STREAMS]
     alive = np.zeros(nodes, np.bool_)
@@ -201,7 +203,7 @@ def compact_keyed(tree, rows, home, used, counters, bound):  # type: ignore[no-u
 
 @compiled
 def rows_fit(rows, home, stream, nodes):  # type: ignore[no-untyped-def]
-    """Return whether the rows and states of all keys could have been written by the loops above."""
+    """Return whether the loops above could have written these rows and this `home`."""
     for k in range(rows.shape[0]):
         if home[k, STREAM] > stream or home[k, ORIGIN] < -1 or home[k, ORIGIN] >= rows.shape[1]:
             return False
@@ -226,14 +228,16 @@ def rows_fit(rows, home, stream, nodes):  # type: ignore[no-untyped-def]
 def last_of_chain(  # type: ignore[no-untyped-def]
     classes, numbers, admitted, low, base, start, taken, consume, counters, rows, home, roots, events
 ):
-    """Read events from index `start` on, for LAST of n events of one kind in a row; stop when `roots` is full.
+    """Read events from index `start` on, for LAST of n events of one kind; stop when `roots` is full.
+
+    Return the index reached and the number of roots.
 
     The greatest match at an event of the kind consists of the last n such events of its key, so only their positions
-    are kept. classes to low are those of update_keyed. taken: bool [classes]. counters: STREAMS is the number of the
-    present stream. rows: int64 [K, n], the positions, each in the place of its number modulo n. home: int64 [K, 2]: for
-    each key the stream to which its rows belong, and the number of events of the kind so far. roots: int64 [R, 2], a
-    row (position, number of the match) for each match; events: int64 [R × n], their positions, or empty if only the
-    number of matches is wanted. Returns the index reached and the number of roots.
+    are kept. classes to low: see update_keyed. taken: bool [classes], whether events of the class are of the kind.
+    counters: STREAMS is the number of the current stream. rows: int64 [K, n], the kept positions; the x-th event of a
+    key stands at x modulo n. home: int64 [K, 2]: for each key the stream to which its rows belong, and the number of
+    events of the kind so far. roots: int64 [R, 2], a row (position, number of the match) for each match. events: int64
+    [R × n], the positions of all matches, or empty if matches are only counted.
     """
     n, stream, found, index = rows.shape[1], counters[STREAMS], 0, start
     flat = rows.reshape(-1)
@@ -270,13 +274,14 @@ def newest_values(  # type: ignore[no-untyped-def]
     """Read events from index start on, for LAST of n events of one kind with different values; stop when `roots` is
     full.
 
-    The greatest match at an event of the kind has the newest event of each of the n newest values of its key: these are
-    kept in n places, in any order, because each event searches all of them for its value, or for the oldest. values:
-    int32 [n], the number of the value of each event, NO_KEY without one, or UNEQUAL. The others are as in
-    last_of_chain, except rows: int64 [K, n], twice the position of each kept event, plus one if no match can contain
-    it. names, kinds: int32 [K, n], the number of its value, and its class. home: int64 [K, 3]: STREAM, COUNT, LATE.
-    events, labels: [R × n], the events of each match and their classes, in any order, or empty. Returns the index
-    reached and the number of roots.
+    Return the index reached and the number of roots.
+
+    Take the n values of the key that occurred last: the greatest match consists of the newest event of each. These n
+    events are kept in any order, because each new event searches all of them for its value, or else for the oldest.
+    values: int32, for each event the number of its value, NO_KEY if it has none, or UNEQUAL. rows: int64 [K, n], twice
+    the position of each kept event, plus one if no match can contain the event. names, kinds: int32 [K, n], the number
+    of its value, and its class. home: int64 [K, 3]: STREAM, COUNT, LATE. events, labels: [R × n], the events of each
+    match in any order, and their classes; or empty. Other parameters: see last_of_chain.
     """
     n, stream, found, index = rows.shape[1], counters[STREAMS], 0, start
     flat, known, classed = rows.reshape(-1), names.reshape(-1), kinds.reshape(-1)
@@ -331,13 +336,14 @@ def newest_values(  # type: ignore[no-untyped-def]
 def first_of_runs(  # type: ignore[no-untyped-def]
     classes, numbers, admitted, low, base, start, members, places, consume, counters, rows, home, roots, events
 ):
-    """Read events from index start on, for NXT of runs of events; stop when `roots` is full.
+    """Read events from index start on, for NXT of runs such as A{3} ; B; stop when `roots` is full.
 
-    Each event of the greatest match but the last is the earliest that fits, whatever comes later: so a key keeps these,
-    and any event of the last run completes a match. members: as in last_of_runs. places: int64 [n], the run of each
-    event of a match. rows: int64 [K, n], the positions so far. home: int64 [K, 3]: STREAM, COUNT, LATE (the number of
-    events that no match can contain). The others are as in last_of_chain. Returns the index reached and the number of
-    roots.
+    Return the index reached and the number of roots.
+
+    In the greatest match, each event except the last is the earliest that fits, whatever comes later. So each key keeps
+    these events, and then any event of the last run completes a match. members: see last_of_runs. places: int64 [n],
+    the run of each event of a match. rows: int64 [K, n], the kept positions. home: int64 [K, 3]: STREAM, COUNT, LATE
+    (the number of kept events that no match can contain). Other parameters: see last_of_chain.
     """
     n, stream, found, index = rows.shape[1], counters[STREAMS], 0, start
     flat = rows.reshape(-1)
@@ -378,18 +384,20 @@ def last_of_runs(  # type: ignore[no-untyped-def]
     classes, numbers, admitted, low, base, start, members, lengths, begins, consume, counters, tree, ring, taken, home,
     roots,
 ):  # fmt: skip
-    """Read events from index start on, for LAST of runs of events; stop when `roots` or `tree` is full.
+    """Read events from index start on, for LAST of runs such as A{3} ; B; stop when `roots` or `tree` is full.
 
-    The greatest match is found from its end: the last events of the last run, then the last events of the run before it
-    that are earlier, and so on. So an event that can stand in a run is a node, with a link to the node before it in the
-    run and, if the run could begin with it, to the last node of the run before. classes to low are as in update_keyed.
-    members: uint64 [classes], the runs in which an event can stand, as bits. lengths, begins: int64 [runs], how many
-    events a run has, and where its part of a row of ring begins. counters: NODES_MADE, STREAMS, KEPT_FROM. tree: int64
-    [RUN_NODE, .]; FIRST is the first position of the greatest match of the runs up to this one that ends with the node,
-    or -1. ring: int64 [K, n], the last nodes of each run, each in the place of its number modulo the length. taken:
-    int64 [K, runs], the number of nodes so far. home: int64 [K, 2]: the stream to which the rows of a key belong, and
-    the position of its newest node. roots: int64 [R, 2], a row (position, last node) for each match, whose events
-    list_runs lists. Returns the index reached and the number of roots.
+    Return the index reached and the number of roots.
+
+    The greatest match is found from its end: the newest events that fit the last run, then the newest earlier events
+    that fit the run before it, and so on. So an event becomes a node for each run in which it can stand. A node links
+    to the node before it in the same run (BEFORE), and to the last node of the run before if its run could begin with
+    it (BASE). classes to low: see update_keyed. members: uint64 [classes], the runs in which an event can stand, as
+    bits. lengths, begins: int64 [runs], the number of events of each run, and where its nodes begin in a row of `ring`.
+    counters: NODES_MADE, STREAMS, KEPT_FROM. tree: int64 [RUN_NODE, .]; FIRST is the first position of the greatest
+    match of the runs up to this one that ends with the node, or -1. ring: int64 [K, n], the last nodes of each run; the
+    x-th node of a run stands at x modulo its length. taken: int64 [K, runs], the number of nodes so far. home: int64
+    [K, 2]: for each key the stream to which its rows belong, and the position of its newest node. roots: int64 [R, 2],
+    a row (position, last node) for each match; list_runs lists the events of the matches.
     """
     runs, stream, found, index = lengths.size, counters[STREAMS], 0, start
     nodes, kept = counters[NODES_MADE], counters[KEPT_FROM]

@@ -24,7 +24,7 @@ class KeyedStore(TreeStore):
     """A series of nodes for each key and state; see keyed_kernels.
 
     reports_at_last_event, windowed, consume: as in WindowedStore. ascending: whether the beginning of the window never
-    moves back along the whole stream; with a window of events of a key it may.
+    moves back along the whole stream. A window of events of a key may move back.
     """
 
     growth, most = 2, 2**30
@@ -54,11 +54,11 @@ class KeyedStore(TreeStore):
             shape = keys, states, NODES + states + 2
             if np.prod(shape, dtype=object) > ENTRIES:
                 raise BudgetExceeded(
-                    f"{keys} keys in {states} states do not fit in the compiled evaluator; use a shorter window"
+                    f"the compiled evaluator has no room for {keys} keys and {states} states; use a shorter window"
                 )
             rows = np.zeros(shape, np.int32)
             rows[:had_keys, :had_states, :had_width] = self.rows
-            home = np.full((keys, kernels.HOME), -1, np.int64)  # of no stream
+            home = np.full((keys, kernels.HOME), -1, np.int64)  # they belong to no stream
             home[:had_keys] = self.home
             self.rows, self.home = rows, home
 

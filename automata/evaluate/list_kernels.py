@@ -1,29 +1,30 @@
 """Evaluate without windows in compiled loops: Algorithm 2 of tods21, on lists of nodes in one flat array.
 
-The loops are long, and have a parameter for each array, for the reason that evaluate/jit.py gives. The readable twins
-are streaming.Evaluation (update) and ces.CompactComplexEventSet (the data structure, enumeration). A list grows at its
-front, and the nodes after a node never change, so a list that is the children of a node stays as it was. A list is
-given by its first node, and a node is three numbers. tree int32 [3 or 4, N] has them as
+evaluate/jit.py says why the loops are long and have a parameter for each array. The readable twins are
+streaming.Evaluation (update) and ces.CompactComplexEventSet (the data structure, enumeration). A list grows at its
+front, and the nodes after a node never change. So the list of the children of a node stays as it was. A list is given
+by its first node. The nodes are the columns of tree, int32 [3 or 4, N]:
 
-    POSITION  the position of the event, less that of its era      CHILD  the list of its children
+    POSITION  the position of the event, minus that of its era     CHILD  the list of its children
     NEXT      the node after it in the list, or 0                  LABEL  how it is marked: an index into Tables.labels
 
-The last row exists only if labels are wanted. Node 0 stands for no node. A *reference* stands for a list: its first
-node, or 0 if it is empty; the complement ~n stands for the list n and the empty complex event, which is the terminator
-of Algorithm 2. A union is a node without an event: its CHILD is another list, its NEXT the complement of the node after
-it. Of two successive unions the first leads to a node at once, so few unions lie between two complex events. Children
-and what comes after a node have smaller numbers than the node.
+The last row exists only if labels are wanted. Node 0 means that there is no node. A *reference* stands for a list: it
+is the number of the first node, or 0 for the empty list. The complement ~n stands for the list n with the empty complex
+event, which is the terminator of Algorithm 2. A union is a node without an event: its CHILD is another list, and its
+NEXT is the complement of the node after it. If a list begins with a union, the CHILD of the union begins with an event,
+so few unions lie between two complex events. CHILD and NEXT have smaller numbers than the node.
 
-For each state refs int32 [S] has the reference of its list, and runs int64 [S] the number of complex events it stands
-for, which Algorithm 2 would enumerate; CAP stands for that many or more. At most one reference is a complement, because
-the run without marks is in one state. Position = eras[e, 1] + tree[POSITION, n] for the last row e of eras int64 [E, 2]
-with eras[e, 0] <= n.
+For each state, refs, int32 [S], has the reference of its list, and runs, int64 [S], the number of complex events in the
+list; CAP stands for CAP or more. At most one reference is a complement, because the run without marks is in one state.
+The event of node n has the position eras[e, 1] + tree[POSITION, n], where e is the last row of eras, int64 [E, 2], with
+eras[e, 0] <= n.
 
 While no state gets its first run or loses its last one, the effect of an event depends only on its class, and is
-usually one or two new nodes. Then the events of a block that have an effect are found without a branch, and applied
-without a branch. This *plan* has code int32 [C], the number of nodes that an event of a class makes, or -1 if unknown,
-and ops int32 [2 C, WIDTH], a row (source, target, flip, keep, final, label, hold) for each; hold is 0 where the node
-replaces the list of the target, else -1.
+usually one or two new nodes. A *plan* describes these effects. With it, one loop without branches finds the events of a
+block that have an effect, and another applies the effects. In the plan, code, int32 [C], is the number of nodes that an
+event of each class makes, or -1 if the plan does not cover the class. ops, int32 [2 C, WIDTH], has two rows for each
+class, one for each node: (source, target, flip, keep, final, label, hold). hold is 0 if the node replaces the list of
+the target, else -1.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ CAP = 1 << 61
 LAST_BIT = 63
 POSITION, CHILD, NEXT, LABEL = range(4)
 SOURCE, TARGET, FLIP, KEEP, FINAL, MARK, HOLD, WIDTH = range(8)
-BLOCK = 1024  # events looked through at a time, so that what is found stays in a cache
-CALM = 16  # events without a change after which there is a plan; more where plans did not last
-LASTING = 32  # how many times as long as this a plan should last
+BLOCK = 1024  # events searched at a time, so that the operations found stay in a cache
+CALM = 16  # a plan is made after this many events without a change, or after more if plans did not last
+LASTING = 32  # a plan should last this many times as long
 MOST_CALM = 1 << 20
 
 
@@ -67,10 +68,10 @@ def _joined(l, r, tree, nodes):  # type: ignore[no-untyped-def]
 
 @part
 def _operation(ops, row, n, p, l, q, empty, refs):  # type: ignore[no-untyped-def]
-    """Add one operation to the n operations of a class; return their number.
+    """Add one operation to the n operations of a class; return the new number of operations.
 
-    The operation marks the event in the runs of state p, which then lead to q. A list and the empty complex event of
-    another state share one node if they are marked alike.
+    The operation marks the event with label l in the runs of state p, which then reach state q. A list and the empty
+    complex event of another state share one node if label and target are the same.
     """
     for x in range(min(n, 2)):
         o = row + x
@@ -86,7 +87,7 @@ def _operation(ops, row, n, p, l, q, empty, refs):  # type: ignore[no-untyped-de
 
 @part
 def _replaced(c, row, n, skip, ended, refs, ops):  # type: ignore[no-untyped-def]
-    """Return whether each list that a skip moves ends there and is replaced by one of the n operations of the class."""
+    """Return whether each list that a skip would move ends, and one of the class's n operations replaces it."""
     for p in range(refs.size):
         if refs[p] != 0 and not ended[p] and skip[c, p] != p:
             o = row
@@ -100,7 +101,7 @@ def _replaced(c, row, n, skip, ended, refs, ops):  # type: ignore[no-untyped-def
 
 @part
 def _plan(mask, skip, begin, marks, finals, ended, moving, busy, refs, code, ops):  # type: ignore[no-untyped-def]
-    """Write the effect of an event of each class, valid for as long as the same states have runs."""
+    """Write the plan: the effect of an event of each class. It is valid as long as the same states have runs."""
     silent = True  # no state reports without a mark
     for f in range(finals.size):
         silent = silent and refs[finals[f]] == 0
@@ -111,7 +112,7 @@ def _plan(mask, skip, begin, marks, finals, ended, moving, busy, refs, code, ops
             if refs[p] != 0:
                 simple = simple and refs[p] >= -1 and (ended[q] or refs[q] > 0)
                 n = _operation(ops, row, n, p, marks[t, 1], q, refs[p] == -1, refs)
-        if n == 2 and ops[row, TARGET] == ops[row + 1, SOURCE]:  # what reads a list goes before what changes it
+        if n == 2 and ops[row, TARGET] == ops[row + 1, SOURCE]:  # an operation that reads a list goes first
             for x in range(WIDTH):
                 ops[row, x], ops[row + 1, x] = ops[row + 1, x], ops[row, x]
             simple = simple and ops[row, TARGET] != ops[row + 1, SOURCE]
@@ -127,8 +128,9 @@ def _plan(mask, skip, begin, marks, finals, ended, moving, busy, refs, code, ops
 
 @part
 def _scan(classes, index, end, code, found):  # type: ignore[no-untyped-def]
-    """Write index << 32 | row of ops for each effect of the events up to `end`; stop at an event that is not in the
-    plan.
+    """Write `index << 32 | row` for each operation (a row of ops) of the events before `end`.
+
+    Stop at an event that the plan does not cover. Return the index reached and the number of operations.
     """
     number = np.uintp(0)
     while index < end:
@@ -160,14 +162,17 @@ def _apply(found, number, base, offset, ops, tree, nodes, refs, runs, roots, com
 
 @part
 def _write_nodes(c, begin, marks, refs, runs, made):  # type: ignore[no-untyped-def]
-    """Write (children, label, target, number) for each node that an event of the class makes; return their number."""
+    """Write the nodes that an event of the class makes; return their number.
+
+    A row of `made` is (children, label, target, number of complex events).
+    """
     count = 0
     for t in range(begin[c], begin[c + 1]):
         p, l, q = marks[t, 0], marks[t, 1], marks[t, 2]
         ref, at = refs[p], count
         if ref == 0:
             continue
-        for m in range(count):  # a list and the empty complex event have one node together
+        for m in range(count):  # a list and the empty complex event share one node
             if made[m, 2] == q and made[m, 1] == l and min(ref, made[m, 0]) == -1 and max(ref, made[m, 0]) > 0:
                 at = m
         if at < count:
@@ -185,7 +190,7 @@ def _bit(q):  # type: ignore[no-untyped-def]
 
 @part
 def _moved(skip, c, ended, live, alive, tree, nodes, refs, runs, had, ran):  # type: ignore[no-untyped-def]
-    """Move all lists along a skip.
+    """Move all lists to the states that they reach if an event of class c is skipped.
 
     Return how many states still have a list, the mask of these states, and the number of nodes.
     """
@@ -216,12 +221,13 @@ def update_lists(  # type: ignore[no-untyped-def]
     classes, base, offset, start, skip, begin, marks, finals, ended, moving, busy, scratch, tree, nodes, refs, runs,
     roots,
 ):  # fmt: skip
-    """Read events from index start on; stop where the nodes or roots of an event might not fit in the arrays.
+    """Read events from index start on; stop before an event whose nodes or roots might not fit in the arrays.
 
-    classes: int32 [n], base the position of the first, offset that position minus the era's; a class is given as -1 - c
-    where a new stream begins. skip to busy are those of TransitionTables. roots: int64 [R, 3], a row (position,
-    reference, number) for each list completed. scratch: see UnwindowedStore.scratch. Returns the index reached, the
-    number of nodes and of roots.
+    Return the index reached, the number of nodes and the number of roots.
+
+    classes: int32 [n], the class c of each event, or -1 - c if a new stream begins with it. base: the position of the
+    first event. offset: base minus the position of the era. skip to busy: see TransitionTables. roots: int64 [R, 3], a
+    row (position, reference, number of complex events) for each completed list. scratch: see UnwindowedStore._scratch.
     """
     live, had, ran, made, code, ops, operations = scratch
     index, found, alive, mask = start, 0, 0, np.uint64(0)
@@ -285,7 +291,7 @@ def update_lists(  # type: ignore[no-untyped-def]
 
 @compiled
 def compact_lists(tree, nodes, refs, eras):  # type: ignore[no-untyped-def]
-    """Remove the nodes that no list of a state reaches, and close the gaps; return the number of remaining nodes."""
+    """Remove the nodes that no state needs, and close the gaps; return the number of remaining nodes."""
     alive, moved = np.zeros(nodes, np.bool_), np.zeros(nodes, np.int32)
     for q in range(refs.size):
         alive[refs[q] if refs[q] >= 0 else ~refs[q]] = True
@@ -316,12 +322,12 @@ def compact_lists(tree, nodes, refs, eras):  # type: ignore[no-untyped-def]
 # Enumeration in compiled loops: the complex events of sets that list_kernels and scoped_kernels have made.
 #
 # The readable twins are ces.CompactComplexEventSet (Algorithm 1 of tods21) and ces.enumerate_. A walk leads
-# from the last position to the first. Where several nodes before which nothing comes stand in a row, complex events
-# differ in this one position only, and are written at once, as a *run*. Many complex events end in the same run, or in
-# the end of one: the nodes of the run met last stay in arrays, so that it is not followed again from node to node.
+# from the last position to the first. A *run* is a row of leaves: nodes before which no position comes. Its complex
+# events differ only in the first position, and are written at once. Many complex events lead to the same run, or to
+# the end of a run. So the leaves of the newest run stay in arrays, and are not followed again from node to node.
 #
-#     leaves int32 [M], firsts int64 [M]   the nodes of the run, or what stands for them, and their positions
-#     places int32 [2 ** k]                where node n may be among the leaves, at n modulo 2 ** k
+#     leaves int32 [M], firsts int64 [M]   the nodes of the run (or the unions above them), and their positions
+#     places int32 [2 ** k]                the possible index of node n among the leaves, at n modulo 2 ** k
 
 HEIGHT, BOUND, FILLED, REST = range(4)
 
@@ -372,7 +378,7 @@ def _position(n, tree, eras):  # type: ignore[no-untyped-def]
 
 @part
 def _leaves_of_list(n, tree, eras, leaves, firsts, places):  # type: ignore[no-untyped-def]
-    """Write the leaves from a node on. Return their number, and the node after them or 0."""
+    """Write the leaves from node n on. Return their number, and the node after them or 0."""
     filled, node, last = np.uintp(0), np.uintp(n), np.uintp(places.size - 1)
     while filled < leaves.size and node > 0 and tree[CHILD, node] == -1:
         following = tree[NEXT, node]
@@ -390,12 +396,13 @@ def enumerate_lists(  # type: ignore[no-untyped-def]
 ):
     """Write the complex events of the roots from r on, each as its positions in ascending order.
 
+    Return the root reached and the number of complex events written. If the last root is not reached, or the stack is
+    not empty, the next call continues the enumeration.
+
     nodes: the arrays tree and eras. pending: int32 [., 2], a stack of rows (reference, depth). walk: int64 [4]: the
-    height of the stack; the bound of enumerate_scoped; the number of leaves; the node after them. path, marks: the
-    positions and labels of the path, from the latest on. run: the arrays leaves, firsts and places. at [M], offsets [M
-    + 1], events: int64, as in an Arrow list array; labels: int32, as long as events if labels are wanted, else empty.
-    Returns the root reached and the number of events written. The enumeration is complete when the last root is reached
-    and the stack is empty; otherwise the next call continues it.
+    height of the stack; a bound, which only enumerate_scoped uses; the number of leaves; the node after the leaves.
+    path, marks: the positions and labels of the path, from the latest on. run: the arrays leaves, firsts and places.
+    at, offsets, events, labels: the result, as in MatchBatch; labels has the length of events, or 0 if not wanted.
     """
     tree, eras = nodes
     leaves, firsts, places = run
@@ -449,7 +456,7 @@ def enumerate_lists(  # type: ignore[no-untyped-def]
 
 @part
 def _leaves_of_set(n, low, tree, leaves, firsts, places):  # type: ignore[no-untyped-def]
-    """Write the leaves from a node on, down to a position. Return their number, and the node after them or 0."""
+    """Write the leaves from node n on that are at `low` or later. Return their number, and the node after them or 0."""
     filled = 0
     while filled < leaves.size and n > 0 and tree[n].latest >= low:
         left, right = n, np.int32(0)
@@ -466,7 +473,7 @@ def _leaves_of_set(n, low, tree, leaves, firsts, places):  # type: ignore[no-unt
 
 @part
 def _within(low, w, filled, firsts):  # type: ignore[no-untyped-def]
-    """Return the number of leaves, from w on, that are at `low` or later; the leaves descend."""
+    """Return how many leaves from index w on are at `low` or later; their positions descend."""
     below, above = w, filled
     if firsts[filled - 1] >= low:
         below = filled
@@ -485,8 +492,8 @@ def enumerate_scoped(  # type: ignore[no-untyped-def]
 ):
     """Write the complex events of the roots from r on, each as its positions in ascending order.
 
-    pending: int32 [., 2], of rows (node, depth). walk: as in enumerate_lists, and the bound of the current complex
-    event. Other parameters are those of enumerate_lists.
+    pending: int32 [., 2], a stack of rows (node, depth). walk[BOUND]: the bound of the current complex event. Other
+    parameters: see enumerate_lists.
     """
     leaves, firsts, places = run
     found, written, height, bound, filled, rest = 0, 0, walk[HEIGHT], walk[BOUND], walk[FILLED], walk[REST]
@@ -540,17 +547,17 @@ def enumerate_scoped(  # type: ignore[no-untyped-def]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Counting: numbers from the nodes of sets, and from the steps of states under windows.
+# Counting complex events: from the nodes of sets, or under windows from the steps between states.
 #
-# The loops are long, and have a parameter for each array, for the reason that evaluate/jit.py gives.
+# evaluate/jit.py says why the loops are long and have a parameter for each array.
 
 
 @compiled
 def _number(root, tree, counts, stamp, pending):  # type: ignore[no-untyped-def]
-    """Count the complex events of a root. Return -1 beyond 62 bits, and -2 if pending is too small.
+    """Count the complex events of a root. Return -1 if there are 2^61 or more, and -2 if `pending` is too small.
 
-    counts [N] holds how many complex events of a node begin at the bound stamp [N] or later. As long as the bound is
-    the same, nodes below earlier roots need not be counted again.
+    counts[n] is the number of complex events of node n that begin at stamp[n] or later. While the bound is the same, it
+    is used again for later roots.
     """
     total, height, ends = 0, 0, 1
     pending[0] = root
@@ -600,8 +607,9 @@ def _number(root, tree, counts, stamp, pending):  # type: ignore[no-untyped-def]
 
 @compiled
 def numbers_of_roots(roots, done, tree, counts, stamp, pending, found):  # type: ignore[no-untyped-def]
-    """Write the number of complex events of each root from index `done` on; return the index at which pending is too
-    small.
+    """Write the number of complex events of each root from index `done` on.
+
+    Return the index of the first root for which `pending` is too small, or else the number of roots.
     """
     for i in range(done, roots.shape[0]):
         found[i] = _number(roots[i, 1], tree, counts, stamp, pending)
@@ -626,8 +634,9 @@ def _add(matrix, x, old, y):  # type: ignore[no-untyped-def]
 
 @part
 def _multiply(matrix, old, c, marking, forward, skip, begin, marks, moving):  # type: ignore[no-untyped-def]
-    """Multiply the matrix by the step of an event of the class: before all others, or if `forward` after them,
-    transposed.
+    """Multiply a product of steps by the step of an event of the class, put before the others.
+
+    If `forward`, the step is put after the others, and the matrix is the transpose of the product.
     """
     if moving[c] == 0 and begin[c + 1] - begin[c] == 1:  # most are so: one row is added to another
         old = matrix
@@ -649,7 +658,7 @@ def _multiply(matrix, old, c, marking, forward, skip, begin, marks, moving):  # 
 
 @part
 def _ways(row, matrix, p):  # type: ignore[no-untyped-def]
-    """Return the product of a row and column p of a matrix given transposed."""
+    """Return `row` times column p of a matrix, at most CAP; `matrix` is its transpose."""
     total = 0
     for x in range(row.size):
         if row[x] > 0 and matrix[p, x] > 0:
@@ -663,11 +672,13 @@ def in_windows(  # type: ignore[no-untyped-def]
     classes, keys, admitted, low, base, start, cut, skip, begin, marks, finals, ended, moving, busy, final, unmarked,
     matrices, front, steps, found,
 ):  # fmt: skip
-    """Compute what `match_stores.in_windows` returns. classes to busy are those of update_scoped, final: bool [S].
+    """Compute the result of `match_stores.in_windows`.
 
-    matrices int64 [3, S, S]; front int64 [n, S]; steps int32 [3, n]: for each event that may be in a window its index,
-    its class (-1 - c if it cannot be marked), and the state of the unmarked run before it. found int64 [2, n]. Returns
-    the number of positions found, or -1, and the state at cut.
+    Return the number of positions found, or -1 if a number reaches CAP; and the state at cut.
+
+    classes to busy: see update_scoped, where keys is called numbers. final: bool [S]. matrices: int64 [3, S, S].
+    front: int64 [n, S]. steps: int32 [3, n]: for each event that may be in a window its index, its class (-1 - c if it
+    cannot be marked), and the state of the unmarked run before it. found: int64 [2, n], the positions and numbers.
     """
     back, old, product = matrices[0], matrices[1], matrices[2]
     head, middle, size, count, state = 0, 0, 0, 0, unmarked

@@ -1,4 +1,4 @@
-"""The match store of a formula without windows and partitions: Algorithm 2 of tods21, compiled."""
+"""The match stores of formulas without windows and partitions (Algorithm 2 of tods21), and with them; compiled."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from cerify.automata.evaluate.tables import (
 from cerify.semantics.errors import BudgetExceeded
 
 ROOTS = 16_384  # lists completed between two enumerations
-ERA = 2**31  # positions are numbers of 31 bits in a node, and begin anew after as many
+ERA = 2**31  # a node has 31 bits for its position, which counts from the beginning of an era of this length
 
 
 class UnwindowedStore(MatchStore):
-    """A list of nodes for each state, with their labels if these are wanted; see list_kernels."""
+    """A list of nodes for each state, with labels if they are wanted; see list_kernels."""
 
     growth, most = 4, 2**31 - 1
 
@@ -79,15 +79,15 @@ class UnwindowedStore(MatchStore):
         tree, refs, runs, eras = (arrays[name] for name in ("tree", "refs", "runs", "eras"))
         require(tree.dtype == refs.dtype == np.int32, "an array has the wrong type")
         require(runs.dtype == eras.dtype == np.int64, "an array has the wrong type")
-        require(tree.ndim == 2 and len(tree) == len(self.tree) and tree.shape[1] >= 1, "there are no nodes")
+        require(tree.ndim == 2 and len(tree) == len(self.tree) and tree.shape[1] >= 1, "the nodes have the wrong shape")
         require(refs.shape == self.refs.shape and runs.shape == self.runs.shape, "a table has the wrong shape")
-        require(((runs >= 0) & (runs <= CAP)).all(), "a number is out of range")
+        require(((runs >= 0) & (runs <= CAP)).all(), "a number of runs is out of range")
         nodes = tree.shape[1]
         lists = np.maximum(refs, ~refs)
         require((lists < nodes).all() and (refs < 0).sum() <= 1, "a list is out of range")
         child, following = tree[CHILD, 1:], tree[NEXT, 1:]
         for links in (child, following):
-            require((np.maximum(links, ~links) <= np.arange(nodes - 1)).all(), "a node is not above its children")
+            require((np.maximum(links, ~links) <= np.arange(nodes - 1)).all(), "a node comes before its children")
         require((child != 0).all() and ((following >= 0) | (child > 0)).all(), "a node has no children")
         require((following != -1).all(), "a union has only one list")
         require(eras.ndim == 2 and eras.shape[1] == 2 and len(eras) >= 1, "the eras have the wrong shape")
@@ -99,15 +99,15 @@ class UnwindowedStore(MatchStore):
         self._exact = -1, []
 
     def _compact(self, bound: int) -> NDArray[np.bool_]:
-        """Delete unreachable nodes; there is no bound without a window, and one key."""
+        """Delete unreachable nodes. Without windows and partitions the bound is ignored, and there is one key."""
         self._nodes = kernels.compact_lists(self.tree, self._nodes, self.refs, self.eras)
         return np.ones(1, np.bool_)
 
     def _scratch(self, transitions: TransitionTables) -> tuple[NDArray[Any], ...]:
         """Return the working memory of update_lists.
 
-        It holds the states with runs, two copies of their lists and numbers, the nodes that one event makes, and a plan
-        with its effects in a block of events.
+        It holds the states with runs, copies of their lists and numbers, the nodes that one event makes, the two parts
+        of a plan, and the operations found in a block of events.
         """
         states, classes = self.refs.size, len(transitions.skip)
         return (
@@ -142,7 +142,8 @@ class UnwindowedStore(MatchStore):
     def numbers(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[Numbers]:
         """Read all events. Yield for each completed list, in order, its position and its number of matches.
 
-        Numbers beyond 64 bits are counted again in Python's integers, from the last known ones. Raises BudgetExceeded.
+        If a number reaches CAP, the batch is counted again with Python's integers, from the last exact numbers. Raises
+        BudgetExceeded if these are not known.
         """
         before = self.runs.tolist()
         base, known = self._exact
@@ -154,8 +155,8 @@ class UnwindowedStore(MatchStore):
             base, known = batch.base, before
         if base != batch.base:
             raise BudgetExceeded(
-                "there were more than 2^61 partial matches before this batch, and a saved state does not "
-                "have their exact number; count from the first batch"
+                "before this batch there were 2^61 partial matches or more, and their exact number is not known "
+                "because earlier batches were not counted here; count from the first batch"
             )
         runs, finals = [*known, *[0] * (self.runs.size - len(known))], transitions.finals.tolist()
         states, ended, steps = range(self.runs.size), transitions.ended.tolist(), []
@@ -186,17 +187,17 @@ class UnwindowedStore(MatchStore):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The numbers of complex events under windows, without enumerating them.
+# Count complex events under windows without enumerating them.
 #
-# `numbers` visits the nodes of sets, on the arrays of scoped_kernels.py. `in_windows` makes no nodes. Of S states, it
-# takes each event for the step that it makes, an S x S matrix of numbers of ways. The runs of which the first marked
-# event is at position i or later are those that had marked nothing before i: so their numbers by states at j are a row
-# of the product of the steps from i to j. The product over a window that slides is kept as that of two: for each event
-# of the older part its row of the product to where that part ends (front), and the product of all newer steps (back).
-# Once the window has left the older part behind, the newer one takes its place. So an event is twice multiplied by,
-# whatever the window. Numbers stop at CAP.
+# `numbers` visits the nodes of sets, on the arrays of scoped_kernels.py. `in_windows` makes no nodes. It represents an
+# event by its step: for S states, an S x S matrix of numbers of ways from state to state. A run whose first marked
+# event is at position i or later had marked nothing before i. So the numbers of such runs, by their states at j, are a
+# row of the product of the steps from i to j. For a sliding window, the product is kept in two parts. For each event of
+# the older part, `front` has its row of the product up to the end of that part; `back` is the product of all newer
+# steps. Once the window has left the older part behind, the newer part takes its place. So each event is multiplied
+# only twice, however long the window is. Numbers stop at CAP.
 
-STATES = 16  # of the automata for which matrices are used, at most
+STATES = 16  # matrices are used for automata of at most this many states
 
 
 def numbers(roots: NDArray[np.int64], tree: NDArray[np.void]) -> NDArray[Any]:
@@ -250,10 +251,11 @@ def _paths(root: int, tree: NDArray[np.void], bound: int) -> int:
 def in_windows(
     batch: EventBatch, unmarked: int, start: int, cut: int, transitions: TransitionTables
 ) -> tuple[Numbers, int] | None:
-    """Return the positions from index start on with matches, and their numbers; None if one is CAP or more.
+    """Return (numbers, state), or None if a number is CAP or more.
 
-    batch: events of one key, from the beginning of the window of the event at start. unmarked: the state of the run
-    without marks before the first event, or -1; its state before the event at index cut is returned too.
+    numbers: the positions with matches from index start on, and the number of matches at each. state: the state of the
+    run without marks before the event at index cut. batch: events of one key, from the beginning of the window of the
+    event at start. unmarked: the state of the run without marks before the first event, or -1.
     """
     n, states = batch.classes.size, transitions.ended.size
     final = np.zeros(states, np.bool_)
@@ -270,7 +272,7 @@ def in_windows(
 # ---------------------------------------------------------------------------------------------------------------------
 # The match store under windows and partitions: the sets of ces.py, compiled.
 
-ENTRIES = 2**30  # of the table of series
+ENTRIES = 2**30  # the table of series has at most this many
 FIELDS = [("event", "<i8"), ("latest", "<i8"), ("floor", "<i8"), ("left", "<i4"), ("right", "<i4")]
 # Records, so that their fields are attributes in the loops also where these are run as Python.
 NODE = np.dtype((np.record, np.dtype(FIELDS, align=True)))
@@ -296,10 +298,10 @@ class TreeStore(MatchStore):
 
 
 def require_tree(tree: NDArray[Any], position: int) -> None:
-    """Check that each node comes after its children and lies before a position. Raises ValueError."""
+    """Raise ValueError unless each node comes after its children and has a position before this one."""
     below, inner = np.arange(1, tree.size), slice(1, None)
     children = tree["left"][inner], np.maximum(tree["right"][inner], 0)
-    require(all(((c >= 0) & (c < below)).all() for c in children), "a node is not above its children")
+    require(all(((c >= 0) & (c < below)).all() for c in children), "a node comes before its children")
     # the terminator has no position
     require((tree["event"][1:] < position).all(), "a node is after the saved position")
     require((tree["floor"] <= position).all(), "a node is after the saved position")
@@ -309,7 +311,7 @@ class WindowedStore(TreeStore):
     """A series of nodes for each state and key; see scoped_kernels.
 
     reports_at_last_event: whether each match ends at its last event, so that partial matches outside the window can be
-    dropped. windowed: whether a match that binds nothing does not count. consume: whether a match ends all partial
+    dropped. windowed: whether to leave out a match that binds nothing. consume: whether a match ends all partial
     matches before it.
     """
 
@@ -324,7 +326,7 @@ class WindowedStore(TreeStore):
         self.counters[scoped_kernels.NODES_MADE] = 1
         self.rows = np.empty((0, 0, scoped_kernels.NODES), np.int32)
         self.slot, self.first, self.keys = (np.empty(0, np.int32) for _ in range(3))
-        self._recent: tuple[EventBatch, int] | None = None  # those of the last window, if they were counted
+        self._recent: tuple[EventBatch, int] | None = None  # the last window and its unmarked run, if counted
 
     @property
     def nodes(self) -> int:
@@ -344,7 +346,7 @@ class WindowedStore(TreeStore):
             shape = keys, states, scoped_kernels.NODES + states + 2
             if np.prod(shape, dtype=object) > ENTRIES:
                 raise BudgetExceeded(
-                    f"{keys} keys in {states} states do not fit in the compiled evaluator; use a shorter window"
+                    f"the compiled evaluator has no room for {keys} keys and {states} states; use a shorter window"
                 )
             rows = np.zeros(shape, np.int32)
             rows[:, :, 0] = scoped_kernels.OUT
@@ -407,10 +409,9 @@ class WindowedStore(TreeStore):
     def numbers(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[Numbers]:
         """Read events and yield the positions and the exact numbers of matches, like MatchStore.numbers.
 
-        Without keys, most matches are counted without nodes; only the last window gets nodes.
-
-        This is possible if all windows lie in this batch and the last window of the batch before, and that batch was
-        counted in the same way.
+        Without keys, a match whose window lies in the events at hand is counted without nodes, and only the events of
+        the last window become nodes. At hand are this batch and, if the batch before was counted in the same way, its
+        last window.
         """
         whole, unmarked = batch, int(self.counters[scoped_kernels.UNMARKED])
         if self._recent is not None:

@@ -1,9 +1,9 @@
 """Find the valuations of planned formulas over intervals of a stream, and test whether a candidate is one of them.
 
 The clauses of tods21, Figure 3 and section 7.1, divide a candidate and its interval into candidates for the operands. A
-formula that compares no events is run through its automaton. The valuations of NXT, LAST, MAX, PROJECT, ALL and the
-right operand of UNLESS are enumerated by a plan of their own, once for each position at which an interval begins, and
-looked up. All positions here are those of the whole stream.
+formula that compares no events is tested by a run of its automaton. For NXT, LAST, MAX, PROJECT, ALL and the right
+operand of UNLESS, all valuations are enumerated by a separate plan, once for each position at which an interval begins,
+and the candidate is looked up. Positions count from the beginning of the stream, not of an interval.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ from cerify.semantics.events import ComplexEvent, Event, Stream, Valuation
 from cerify.semantics.predicates import compare, holds, mapped_predicate, mentions, satisfied
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What one evaluation has left of its budget for checks of candidates, counted over all that is done for it.
+# The budget of one evaluation for checks of candidates; all parts of the evaluation share it.
 
-STEPS = 256  # between two looks at the clock
+STEPS = 256  # the clock is read after this many steps
 
 
 class Spending:
@@ -91,17 +91,16 @@ def _missing_bounds(plan: EvaluationPlan | None) -> str:
 # ---------------------------------------------------------------------------------------------------------------------
 # Filters that compare events, checked during the enumeration of complex events, from the latest position to the first.
 #
-# Such a filter is about all combinations of the events of its variables; AND and OR of such filters too can become
-# false as events are added, never true again, and so can a window on values. So a path is abandoned at the first event
-# with which a filter fails. Apart from this the enumerations are those of ces.py.
+# Such a filter must hold for all combinations of the events of its variables. So it can become false as events are
+# added, but never true again. The same is true of AND and OR of such filters, and of a window on values. So a path is
+# abandoned at the first event with which a filter fails. Apart from this the enumerations are those of ces.py.
 
 
 class Round(NamedTuple):
-    """The state of one filter in the current round of a path.
+    """The state of one filter in the current rounds of the iterations around it.
 
-    colours: the colour of each iteration around the round; None for an iteration that the path has not entered. bound:
-    the events of each variable.
-    failed: the atoms that are false for these events.
+    colours: the colour of the round of each iteration; None for an iteration that the path has not entered. bound: the
+    events of each variable in these rounds. failed: the atoms that are false for these events.
     """
 
     colours: tuple[str | None, ...]
@@ -110,12 +109,16 @@ class Round(NamedTuple):
 
 
 Rounds: TypeAlias = tuple[Round, ...]
-"""One for each check."""
+"""The state of each filter."""
 
 
 @dataclass(frozen=True)
 class _Atom:
-    """An atom of a condition: the variables of its mentions, and its predicate, which names a mention by its number."""
+    """An atom of a condition.
+
+    variables: the number of the variable of each mention. predicate: its attributes name the mentions by number instead
+    of by variable. single: whether it is a condition on each single event of one variable.
+    """
 
     variables: tuple[int, ...]
     predicate: pred.Predicate
@@ -123,7 +126,7 @@ class _Atom:
 
 
 class CorrelatedFilterChecker:
-    """Checks the filters of a formula over a stream. Each check of an event on a path counts as a step."""
+    """Checks the filters of a formula over a stream. Each event added to a path, and each comparison, is a step."""
 
     def __init__(
         self, checks: Sequence[ResidualFilter], S: Sequence[Event] | Mapping[int, Event], spending: Spending
@@ -200,7 +203,7 @@ class _Compiled:
         return Round(colours, bound, failed)
 
     def _fails(self, atom: _Atom, bound: tuple[tuple[int, ...], ...], new: list[int], position: int) -> bool:
-        """Return whether the atom is false for some combination of events that includes the one at position."""
+        """Return whether the atom is false for some combination of events that includes the event at position."""
         if atom.single:
             return atom.variables[0] in new and not holds(atom.predicate, self._S[position])
         for i, v in enumerate(atom.variables):
@@ -243,7 +246,7 @@ def _atom(atom: cel.Atom, variables: list[str]) -> _Atom:
                 mentioned, mapped_predicate(predicate, lambda a: pred.Attribute(a.name, str(next(numbers)))), False
             )
         case cel.Named(name, _):
-            raise AssertionError(f"{name} is refused before")
+            raise AssertionError(f"the registered predicate {name} was not refused before evaluation")
         case _:
             assert_never(atom)
 
@@ -267,7 +270,7 @@ def in_list(D: CompactComplexEventSet, nodes: NodeList, checker: CorrelatedFilte
 
 
 class ListNodes(NamedTuple):
-    """The nodes of list_kernels by number: position, marks, children and next node."""
+    """The position, the marks, CHILD and NEXT of each node of list_kernels, by its number."""
 
     position: list[int]
     marks: list[Marks]
@@ -326,12 +329,12 @@ def in_node(node: Node, low: list[int], checker: CorrelatedFilterChecker) -> Ite
 
 
 Found: TypeAlias = Iterator[tuple[int, Valuation]]
-"""Valuations, each with the position at which its interval ends, in the order of positions; one may be repeated."""
+"""Pairs (end of the interval, valuation), in the order of the ends. A pair may occur more than once."""
 
 Passing: TypeAlias = Callable[[AutomatonPlan, Determinized, Stream, Budget, Spending], Found]
-"""The valuations of a plan that its automaton finds, without marks."""
+"""A function that returns the valuations of a plan that its automaton finds, without the compiler's marks."""
 
-REMEMBERED = 200_000  # answers about parts of candidates
+REMEMBERED = 200_000  # answers of `has` are stored, up to this many
 
 SHORTEST = 16  # events that are read at first from a position
 
@@ -339,8 +342,9 @@ SHORTEST = 16  # events that are read at first from a position
 class _Read:
     """The valuations of a formula over the intervals from one position, computed when they are needed.
 
-    ahead: the end positions read so far, each with its valuations. A short part of the stream is read first. If a later
-    position is needed, a longer part is read from the beginning, so a short interval takes little time.
+    ahead: a function that, given where to stop, yields each end position with its valuations. A short part of the
+    stream is read first. If a later position is needed, a longer part is read from the beginning, so a short interval
+    takes little time.
     """
 
     def __init__(self, begin: int, ahead: Callable[[int], Iterator[tuple[int, set[Valuation]]]]) -> None:
@@ -419,7 +423,10 @@ class Membership:
                 assert_never(plan)
 
     def _greatest(self, plan: CollectedPlan, begin: int, end: int) -> GreatestChains | None:
-        """Return the greatest matches of LAST or NXT of a chain, in windows and keys; None for other formulas."""
+        """Return the chains of LAST or NXT in windows and keys.
+
+        Return None for other formulas, or if the attribute of a window decreases.
+        """
         if (counted := counted_in_scope(plan)) is None:
             return None
         chains = GreatestChains(*counted, self.S.part(begin, min(end, len(self.S)) - begin))
@@ -500,7 +507,10 @@ class Membership:
         return False
 
     def _interleaved(self, left: Formula, right: Formula, mu: Valuation, i: int, j: int) -> bool:
-        """Return whether mu joins valuations of both over two intervals, of which one begins at i and one ends at j."""
+        """Return whether mu joins a valuation of left and a valuation of right over two intervals.
+
+        At least one of the intervals begins at i, and at least one ends at j.
+        """
         positions = range(i, j + 1)
         for i1, i2 in {(i, k) for k in positions} | {(k, i) for k in positions}:
             for j1, j2 in {(j, k) for k in positions} | {(k, j) for k in positions}:
@@ -602,7 +612,7 @@ class _Runs:
 
 
 def collected(phi: Collecting, mus: set[Valuation]) -> Iterable[Valuation]:
-    """Return the operator applied to all valuations of its operand over one interval."""
+    """Apply the operator to all valuations of its operand over one interval."""
     match phi:
         case cel.In(_, A):
             return {frozenset(pair for pair in mu if pair[0] != A) | {(A, p) for p in sup(mu)} for mu in mus}
@@ -625,16 +635,14 @@ def sup(mu: Valuation) -> ComplexEvent:
 
 
 def _greatest(mus: set[Valuation], above: Callable[[ComplexEvent, ComplexEvent], bool]) -> set[Valuation]:
-    """Return the valuations whose support is the greatest in a total order."""
+    """Return the valuations whose support is the greatest; `above` tells which of two supports is greater."""
     Cs = {sup(mu) for mu in mus}
     greatest = reduce(lambda C, D: C if C == D or above(C, D) else D, Cs, next(iter(Cs), frozenset[int]()))
     return {mu for mu in mus if sup(mu) == greatest}
 
 
 def _ends(left: Formula, mu: Valuation, i: int, j: int) -> Iterable[int]:
-    """Return where the interval of a left operand may end: at one of its events, or anywhere if PROJECT may hide that
-    event.
-    """
+    """Return where the interval of a left operand may end: at an event of mu, or anywhere if PROJECT may hide it."""
     if any(isinstance(psi, cel.Project | cel.Derived) for psi in cel.subformulas(left)):
         return range(i, j)
     return sorted({p for _, p in mu if p < j})

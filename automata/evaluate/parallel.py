@@ -1,11 +1,11 @@
-"""One stream on several cores: threads that read chunks of a batch, or the events of some keys each.
+"""Read one stream on several cores: each thread reads a chunk of a batch, or the events of some keys.
 
 The compiled loops and Arrow run without the interpreter's lock. How a batch is divided depends on the query; the
 matches do not.
 
-- If the query looks back over a window only (cerify.plan), each thread reads a chunk of consecutive events. Before it,
-  it reads as many events as the window has, without reporting matches. The last chunk's partial matches are those of
-  the batch.
+- If the query looks back only over a window (cerify.plan), each thread reads a chunk of consecutive events. Before its
+  chunk, the thread reads the events of one window without reporting matches. The partial matches after the last chunk
+  are those of the whole batch.
 - Else, under PARTITION BY, each thread reads all events and follows the partial matches of some keys. It treats all
   other events as having no key, and skips them.
 - Else one thread reads the events, while others classify the next ones.
@@ -79,7 +79,7 @@ class ParallelEvaluator(Evaluator):
     def push_arrow(self, batch: Batch, limit: int | None = None) -> pa.Table:
         """Return what CompiledEvaluator.push_arrow returns, computed in several threads.
 
-        If the keys are divided, the matches of one thread come after those of another.
+        If each thread has its own keys, the table lists the matches of one thread after those of another.
         """
         with self.budget.timed():
             S = self._opened(batch, limit)
@@ -123,10 +123,9 @@ class ParallelEvaluator(Evaluator):
         return threads.all(lambda one: work(one[1], _with_keys(S, name, shares == one[0]), classes), numbered)
 
     def _cuts(self, S: Stream) -> list[tuple[int, int, int]] | None:
-        """Return the chunks of a batch as rows (low, start, end): a thread reads from low, and reports from start to
-        end.
+        """Return (low, start, end) for each chunk: its thread reads from low on, and reports matches from start to end.
 
-        Return None if chunks would be too short, or if the window of a chunk may begin before the batch.
+        Return None if the query excludes chunks, if they are too short, or if a window may begin before the batch.
         """
         size = -(-len(S) // self.workers)
         if self._reach is None or self.workers == 1 or size < self._least:
@@ -140,7 +139,7 @@ class ParallelEvaluator(Evaluator):
         return cuts
 
     def _low(self, S: Stream, start: int, attribute: str, width: float) -> int:
-        """Return the first row in the window, on this attribute, that ends with the row at start.
+        """Return the first row of the window on this attribute that ends with row `start`.
 
         Return 0 if the window may reach into an earlier batch.
         """
@@ -196,13 +195,13 @@ class ParallelEvaluator(Evaluator):
 
 
 class _Threads:
-    """Runs threads of a pool in the context of the caller, so that its time limit holds for them too."""
+    """Runs work in a pool of threads, in the context of the caller, so that the caller's time limit applies."""
 
     def __init__(self, pool: ThreadPoolExecutor) -> None:
         self._pool = pool
 
     def start(self, work: Callable[[Any], T], items: Iterable[Any]) -> list[Callable[[], T]]:
-        """Return for each item a function that waits for the result of the work on it."""
+        """Start the work on each item; return for each a function that waits for the result."""
         return [self._pool.submit(copy_context().run, work, item).result for item in items]
 
     def all(self, work: Callable[[Any], T], items: Iterable[Any]) -> list[T]:
@@ -213,10 +212,10 @@ class _Threads:
 def parallel(
     evaluator: Evaluator, workers: int, reach_of: Callable[[Formula], ReachBounds | None]
 ) -> ParallelEvaluator:
-    """Return an evaluator of the same query with `workers` threads. Raises Unsupported for other evaluators."""
+    """Return an evaluator of the same query with `workers` threads. Raises Unsupported unless it is compiled CEL."""
     if not isinstance(evaluator, CompiledCelEvaluator):
         raise Unsupported(
-            "only the compiled loops of CEL have workers; leave the option out, or use evaluator='kernel'"
+            "only the compiled evaluator of CEL supports workers; leave the option out, or use evaluator='kernel'"
         )
     return ParallelEvaluator(evaluator, workers, reach_of(evaluator.phi))
 
@@ -233,8 +232,8 @@ def shares_of(table: pa.Table, name: str, workers: int) -> NDArray[np.uint8]:
         by_text: NDArray[np.uint8] = np.array(hashes or [0], np.uint8)[codes]
         return by_text
     if pa.types.is_timestamp(column.type):
-        column = column.cast(pa.timestamp("us"), safe=False).cast(pa.int64())  # nanoseconds may share a share
-    # as floats, since 1 and 1.0 are one key, in batches that differ in the column's type; -0.0 + 0.0 is 0.0
+        column = column.cast(pa.timestamp("us"), safe=False).cast(pa.int64())  # any share will do for nanoseconds
+    # as floats, since 1 and 1.0 are one key, even if the column's type changes between batches; -0.0 + 0.0 is 0.0
     values = pc.fill_null(column.cast(pa.float64(), safe=False), 0.0).to_numpy() + 0.0
     shares: NDArray[np.uint8] = ((values.view(np.uint64) * GOLDEN >> np.uint64(48)) % np.uint64(workers)).astype(
         np.uint8
@@ -243,7 +242,7 @@ def shares_of(table: pa.Table, name: str, workers: int) -> NDArray[np.uint8]:
 
 
 def _with_keys(S: Stream, name: str, rows: NDArray[np.bool_]) -> Stream:
-    """Return the stream in which only these rows keep the key attribute."""
+    """Return the stream with NULL as the key attribute in all other rows."""
     if name not in S.table.column_names:
         return S
     column = S.table[name]

@@ -1,7 +1,7 @@
 """The common part of the readable and the compiled evaluators of CEL and core-CEL in batches.
 
 `CelEvaluator` and `CoreEvaluator` make the automaton of a query; `ReadableEvaluator` and `CompiledEvaluator` read
-events with it. Each evaluator inherits from one class of either pair.
+events with it. Each evaluator inherits from one class of each pair.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from cerify.semantics.values import Value
 class AutomatonEvaluator(Evaluator):
     """Runs an I/O-determinized automaton over a stream, within windows.
 
-    chain: the chain of LAST or NXT of counted events, such as LAST(A{60} ; B); else None.
+    chain: for LAST or NXT of counted events, such as LAST(A{60} ; B), its chain; else None.
     """
 
     chain: EventChain | None = None
@@ -112,10 +112,10 @@ class CelEvaluator(AutomatonEvaluator):
 
 
 class CoreEvaluator(AutomatonEvaluator):
-    """Finds the matches of a unary formula of core-CEL. waits: whether it looks ahead.
+    """Finds the matches of a unary formula of core-CEL. waits: whether the formula looks ahead.
 
-    The automaton of a formula that looks ahead has all matches at the end of the stream; `finish` returns them. Raises
-    Unsupported for formulas that are not unary and in the cases of CelEvaluator, and BudgetExceeded.
+    If it does, `finish` returns all matches, because the automaton finds them only at the end of the stream. Raises
+    BudgetExceeded; and Unsupported if the formula is not unary, or if numba is needed and not installed.
     """
 
     def __init__(self, phi: core.Formula, budget: Budget = Budget()) -> None:
@@ -178,7 +178,7 @@ class ReadableEvaluator(AutomatonEvaluator):
         return sorted(found)
 
     def tally(self, S: Stream) -> int:
-        """Same as `count`, by counting paths in the sets of complex events without listing them."""
+        """Same as `count`, but for a Stream. Paths in sets of complex events are counted; matches are not listed."""
         total = sum(number(node, self.low) for node in self._ends(S))
         self._whole = True
         return total
@@ -189,8 +189,9 @@ class ReadableEvaluator(AutomatonEvaluator):
             yield from self._completed()
 
     def _pushed(self, S: Stream) -> Iterator[int]:
-        """Read all events; yield the position of each one after reading it. If a batch is out of order, nothing
-        changes.
+        """Read all events; yield the position of each event after reading it.
+
+        If the batch is out of order, raise Unordered and change nothing.
         """
         self._require_whole()
         bounds = self.bounds.copy()
@@ -230,7 +231,7 @@ class ReadableEvaluator(AutomatonEvaluator):
         return Counters(self.position - self._first, E.node_count, len(E.automaton.subsets))
 
     def dump(self) -> bytes:
-        """Return the data as JSON. A state of the automaton is written as its subset."""
+        """Return the state as JSON. Each state of the determinized automaton is written as a set of original states."""
         E, of_keys = self.evaluation, {} if self.bounds.of_keys is None else self.bounds.of_keys.positions
         state: dict[str, Any] = {
             "position": self.position,
@@ -331,9 +332,10 @@ def _load_values(E: ValuesEvaluation, saved: Any, position: int) -> None:
 
 
 def _numbered(roots: Iterator[Node]) -> tuple[dict[int, int], list[Any]]:
-    """Return the numbers of all nodes below some roots, by id, and the nodes as rows, children before their parents.
+    """Return (numbers, rows) for all nodes below some roots.
 
-    A row is [position, marks, child] for an output and [left, right or null] for a union; the terminator has number 0.
+    numbers: the number of each node, by its id(); the terminator has number 0. rows: the nodes, children before their
+    parents: [position, marks, child] for an output, and [left, right] for a union, where right may be null.
     """
     numbers, rows = {id(WINDOW_BOTTOM): 0}, []
     pending = list(roots)
@@ -356,11 +358,11 @@ def _row(node: Node, numbers: dict[int, int]) -> list[Any]:
         case ces.CesUnion():
             return [numbers[id(node.left)], None if node.right is None else numbers[id(node.right)]]
         case ces.Bottom():
-            raise AssertionError("the terminator has a number")
+            raise AssertionError("the terminator, which has number 0, was to be written as a row")
 
 
 def _node(row: list[Any], nodes: list[Node], position: int) -> Node:
-    """Return the node of a saved row. Raises ValueError, and others, unless its children are among the nodes."""
+    """Return the node of a saved row. Raises ValueError or another exception for an invalid row."""
     if len(row) == 3:
         at, marks, child = row
         if type(at) is not int or not 0 <= at < position or not 0 <= child < len(nodes):
@@ -373,7 +375,7 @@ def _node(row: list[Any], nodes: list[Node], position: int) -> Node:
 
 
 def _json(value: Any) -> Any:
-    """Return a value, or a key, which is a tuple of pairs (kind, value), as JSON."""
+    """Convert a value or a key to JSON. A key is a tuple of pairs (kind, value)."""
     if isinstance(value, tuple):
         return [[name, _json(one)] for name, one in value]
     return {"time": nanoseconds(value)} if isinstance(value, datetime) else value

@@ -1,9 +1,9 @@
 """Take WITHIN and PARTITION BY off a formula, so that an automaton can evaluate the rest (tods21, section 4, sugar).
 
-Both are filters on the support of a valuation. They commute with every operator that keeps supports and judges each
-valuation on its own: IN, FILTER, START, STRICT, the left of UNLESS. Under other operators (which join supports,
-project, or compare valuations) they cannot be taken off, and the formula is refused. Windows that count events are an
-exception: the automaton counts. See docs/decisions/windows.md.
+WITHIN and PARTITION BY filter valuations by their support. They commute with every operator that keeps supports and
+judges each valuation separately: IN, FILTER, START, STRICT, the left of UNLESS. Under other operators (which join
+supports, project, or compare valuations) they cannot be taken off, and the formula is refused. Windows that count
+events are an exception, because an automaton can count. See docs/decisions/windows.md.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Key: TypeAlias = tuple[tuple[str, Value], ...]
 class Unordered(InputError):
     """Raised if the values of a window's attribute decrease, so that old partial matches cannot be dropped.
 
-    For a batch, `attribute` is the name, and `row` is the first row of the batch with a value less than an earlier one.
+    attribute: the name of the attribute. row: for a batch, its first row with a value less than an earlier one.
     """
 
     attribute, row = "", -1
@@ -45,10 +45,10 @@ class Unordered(InputError):
 
 def decrease(attribute: str, position: int, row: int = -1) -> Unordered:
     """Return the error for an event whose value is less than an earlier one, at this position and row."""
-    how = ": --sort, in Python sort=True of as_stream" if attribute == TIME else ""
+    how = " (--sort; in Python, as_stream with sort=True)" if attribute == TIME else ""
     error = Unordered(
         f"position {position}: {attribute!r} is less than before; "
-        f"a window on it needs events in its order, so sort the stream by it{how}"
+        f"a window on it needs ascending values, so sort the stream by it{how}"
     )
     error.attribute, error.row = attribute, row
     return error
@@ -56,14 +56,13 @@ def decrease(attribute: str, position: int, row: int = -1) -> Unordered:
 
 @dataclass(frozen=True)
 class Windows:
-    """The windows and partitions around a formula, the tightest of each.
+    """The windows and partitions around a formula. Of several windows of one kind, the tightest counts.
 
-    events: the number of events in a window, None without one. widths: pairs (attribute, width), one for each
-    attribute. attributes: the attributes on which the events of a match agree. keys: the attributes of PER KEY; the
-    rest is evaluated over the stream of each key. key_events: the number of events of the key in a window. skipped:
-    attributes; an event without a measurable value of one of them is in no stream. values: for LAST of events with
-    different values, such as LAST(A{3 DISTINCT [user]}), their attribute and number; the rest is then a formula for one
-    of these events.
+    events: the number of events in a window, or None. widths: pairs (attribute, width). attributes: the attributes on
+    which the events of a match agree. keys: the attributes of PER KEY; the rest of the formula is evaluated over the
+    stream of each key. key_events: the number of events of the key in a window, or None. skipped: attributes; an event
+    is in no stream unless it has a measurable value of each. values: for LAST of events with different values, such as
+    LAST(A{3 DISTINCT [user]}), the attribute and the number of events; the rest is then a formula for a single event.
     """
 
     events: int | None = None
@@ -76,7 +75,7 @@ class Windows:
 
     @property
     def windowed(self) -> bool:
-        """Return whether there is a window. A window leaves out a match that binds no events."""
+        """Return whether there is a window. A match that binds no events lies in no window."""
         return self.events is not None or self.key_events is not None or bool(self.widths)
 
     @property
@@ -86,22 +85,23 @@ class Windows:
 
     @property
     def divided(self) -> bool:
-        """Return whether PER KEY stands together with PARTITION BY on another attribute."""
+        """Return whether there is PER KEY, and also PARTITION BY on another attribute."""
         return bool(self.keys and self.attributes)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scope(Windows):
-    """A formula without its windows and partitions, and the windows and partitions."""
+    """A formula without the windows and partitions around it (core), and these windows and partitions."""
 
     core: Formula
 
 
 def strip_windows(phi: Formula) -> Scope | Unsupported:
-    """Split a formula into its core and the windows and keys around it; return Unsupported if one is inside the core.
+    """Split a formula into its core and the windows and keys around it.
 
-    A formula inside PER KEY sees only the events of the key, a formula outside all events. So PER KEY is moved out of
-    IN, FILTER, WITHIN and PARTITION BY, but not out of START, STRICT and UNLESS, which look at the whole stream.
+    Return Unsupported if a window or key remains inside the core. A formula inside PER KEY sees only the events of the
+    key; a formula outside sees all events. So PER KEY is moved out of IN, FILTER, WITHIN and PARTITION BY, but not out
+    of START, STRICT and UNLESS, which look at the whole stream.
     """
     scope = take_off_windows(phi)
     return scope if (refused := refuse_inside(scope.core)) is None else refused
@@ -158,24 +158,24 @@ def refuse_inside(core: Formula) -> Unsupported | None:
     for psi in cel.subformulas(core):
         if isinstance(psi, cel.PerKey):
             return Unsupported(
-                "batch evaluation supports PER KEY only around the whole formula, also under FILTER, IN, "
-                "WITHIN and PARTITION BY; collect the stream and use cerify.match",
+                "batch evaluation supports PER KEY only around the whole formula (FILTER, IN, WITHIN and "
+                "PARTITION BY may stand outside it); collect the stream and use cerify.match",
                 psi.span,
             )
         if isinstance(psi, cel.PartitionBy) or (
             isinstance(psi, cel.Within) and not isinstance(psi.window, cel.EventWindow)
         ):
             return Unsupported(
-                "batch evaluation supports a partition or a window on values only around the whole formula, "
-                "also under FILTER, IN, START, STRICT and on the left of UNLESS; collect the stream and use "
-                "cerify.match",
+                "batch evaluation supports a partition or a window on values only around the whole formula "
+                "(FILTER, IN, START, STRICT and UNLESS may stand outside it, with it on the left of UNLESS); collect "
+                "the stream and use cerify.match",
                 psi.span,
             )
     return None
 
 
 def width_of(window: cel.TimeWindow | cel.AttributeWindow) -> tuple[str, Width]:
-    """Return the attribute of a window, and its width in the attribute's unit, seconds for the time."""
+    """Return the attribute of a window, and the width in the attribute's unit (for the time: seconds)."""
     match window:
         case cel.TimeWindow(amount, unit):
             return TIME, amount * SECONDS[unit]
@@ -224,13 +224,13 @@ class KindOfValues:
         found = sorted({*kinds, self.kind} - {""})
         if len(found) > 1:
             raise InputError(
-                f"the values of {self.attribute!r} are {' and '.join(f'{name}s' for name in found)}; DISTINCT compares "
-                "values of one kind in batches: collect the stream and use cerify.match"
+                f"the values of {self.attribute!r} are {' and '.join(f'{name}s' for name in found)}; in batches, "
+                "DISTINCT needs values of one kind: collect the stream and use cerify.match"
             )
         self.kind = "".join(found)
 
     def of_events(self, S: Sequence[Event]) -> list[Value | None]:
-        """Return the value of each event, None if it has none or nothing is counted. Raises the error of `require`."""
+        """Return the value of each event, or None; without DISTINCT always None. Raises the error of `require`."""
         values = [event.get(self.attribute) if self.attribute else None for event in S]
         self.require(kind(value) for value in values if value is not None)
         return values
@@ -240,10 +240,10 @@ class KindOfValues:
 class LookbackBounds:
     """Bounds for the beginning of a match: if its last event is at i, its first event is at low[i] or later.
 
-    low never decreases; with a window of events of a key it never decreases along the stream of that key. marks[i] is
-    false if the event at i is in no match. unordered: windows on attributes whose values decrease, so that positions do
-    not bound a match, and each match has to be checked. keys: for each event the key of its stream, None if it is in no
-    stream. overall: low without windows of events of a key.
+    low never decreases; with a window of events of a key, this is true only along the stream of each key. marks[i] is
+    false if the event at i is in no match. unordered: the windows on attributes whose values decrease. Positions do not
+    bound these, so each match has to be checked. keys: for each event the key of its stream, None if it is in no
+    stream. overall: the bounds without the window of events of a key.
     """
 
     low: list[int]
@@ -254,7 +254,7 @@ class LookbackBounds:
 
 
 def lookback_bounds(scope: Scope, S: Sequence[Event]) -> LookbackBounds:
-    """Return the reach of a formula's windows and the events that its partitions admit, on a whole stream."""
+    """Return how far back the windows of a formula reach on a whole stream, and which events may be in a match."""
     low = [0 if scope.events is None else max(0, i - scope.events + 1) for i in range(len(S))]
     marks = [key_of(scope.attributes, event) is not None for event in S]
     unordered = []
@@ -342,10 +342,10 @@ def _ascending(values: list[Value | None]) -> bool:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# How many events before a match a query may depend on, as a value; cerify.plan finds it for formulas of CEL.
+# How many events before a match may matter to a query; cerify.plan computes this for formulas of CEL.
 #
-# A stream can be cut into parts that are read apart: each reads that number of events before its own too, and reports
-# the matches at its own events.
+# So a stream can be cut into parts that are read separately: the reader of a part also reads that many events before
+# the part, but reports only the matches at events of the part.
 
 
 @dataclass(frozen=True)
@@ -409,17 +409,17 @@ class RunningBounds:
         self.of_keys = None if windows.key_events is None else LastOfKeys(windows.key_events)
 
     def copy(self) -> RunningBounds:
-        """Return a copy at the same place of the stream, without the windows of events of a key."""
+        """Return a copy at the same place of the stream. It shares the windows of events of a key with the original."""
         other = RunningBounds(self._windows)
         other.ranges = [RunningWindow(one.attribute, one.width, one.reached.copy()) for one in self.ranges]
         other.of_keys = self.of_keys  # it changes only once a batch is known to be in order
         return other
 
     def advance(self, position: int, event: Event) -> tuple[int, bool, bool]:
-        """Read the next event. Return the first position of a match that ends with it, and two truth values.
+        """Read the next event. Return (low, admitted, seen). Raises Unordered.
 
-        They say whether the event can be in a match, and whether it is in any stream. Windows of events of a key are
-        ignored: see `of_key`. Raises Unordered.
+        low: the first position at which a match that ends with the event may begin. admitted: whether the event can be
+        in a match. seen: whether it is in any stream. Windows of events of a key are ignored: see `of_key`.
         """
         counted = 0 if self._windows.events is None else position - self._windows.events + 1
         reached = {window.attribute: window.advance(position, event) for window in self.ranges}
@@ -428,5 +428,5 @@ class RunningBounds:
         return low, not out, not any(a in self._windows.skipped for a in out)
 
     def of_key(self, position: int, key: Key | None) -> int:
-        """Return the first position of a match that ends with an event of the key, by the window of events of a key."""
+        """Read an event of the key; return the first position in its window of events of the key, or 0."""
         return 0 if self.of_keys is None or key is None else self.of_keys.advance(position, key)

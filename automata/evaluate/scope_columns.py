@@ -1,6 +1,6 @@
 """Windows and partitions on Arrow columns, batch by batch; `lookback_bounds` and `key_of` do the same on events.
 
-A window on values becomes a window on positions: as the values ascend, each event reaches back to a fixed position.
+A window on values becomes a window on positions: because values ascend, each event reaches back to a fixed position.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from cerify.semantics.arrow_types import is_nanoseconds
 
 Longs = NDArray[np.int64]
 NO_KEY, UNKNOWN = -1, -2
-UNEQUAL = -2  # the number of a value that equals no other, as NaN
+UNEQUAL = -2  # the number of a value that equals no other, such as NaN
 MICROSECONDS, NANOSECONDS = 10**6, "timestamp with nanoseconds"
 NO_BEGINS = np.zeros(0, np.int64)
-SPREAD = 16  # rows for each number in the range of a column; with as many, numbers are looked up in a table
+SPREAD = 16  # a column of integers with this many rows for each number in its range is encoded by subtraction
 
 
 @dataclass
@@ -41,17 +41,19 @@ class RangeWindowState:
     def advance(
         self, table: pa.Table, base: int, begins: Longs = NO_BEGINS
     ) -> tuple[RangeWindowState, Longs, NDArray[np.bool_]]:
-        """Return the window's state after the batch, how far back each event reaches, and whether each has a measurable
-        value.
+        """Return (state, low, marks) for a batch. Raises Unordered.
 
-        The rows of the batch have the positions from base on; a new stream begins at each row in begins. Raises
-        Unordered.
+        state: the window after the batch. low: for each event the first position in its window. marks: whether the
+        event has a measurable value. base: the position of row 0. begins: the rows at which a new stream begins.
         """
         values, marks, kind = _measured(table, self.attribute)
         if {self.kind, kind} == {"timestamp", NANOSECONDS}:
             return self._in_nanoseconds(table).advance(_in_nanoseconds(table, self.attribute), base, begins)
         if self.kind and kind and kind != self.kind:
-            raise Unordered(f"{self.attribute!r} was a {self.kind} in earlier batches and is a {kind} now")
+            raise Unordered(
+                f"{self.attribute!r} was a {self.kind} in earlier batches and is a {kind} now; a window on it needs "
+                "values of one kind"
+            )
         low = np.zeros(table.num_rows, np.int64)
         if not marks.any() or self.width < 0:
             after = self if not begins.size else RangeWindowState(self.attribute, self.width)
@@ -86,7 +88,10 @@ class RangeWindowState:
         if self.kind == NANOSECONDS:
             return self
         if self.values.size and abs(self.values).max() > 2**63 // 1000 - 1:
-            raise Unordered(f"{self.attribute!r} has nanoseconds, and earlier batches had times outside 1678 to 2261")
+            raise Unordered(
+                f"{self.attribute!r} has nanoseconds, but earlier batches had times outside the years 1678 to 2261, "
+                "which cannot have them"
+            )
         return replace(self, values=self.values * 1000, kind=NANOSECONDS)
 
 
@@ -97,14 +102,17 @@ def _in_nanoseconds(table: pa.Table, name: str) -> pa.Table:
             table.column_names.index(name), name, table[name].cast(pa.timestamp("ns", tz=table[name].type.tz))
         )
     except pa.ArrowInvalid:
-        raise Unordered(f"{name!r} has times outside 1678 to 2261, and earlier batches had nanoseconds") from None
+        raise Unordered(
+            f"{name!r} has times outside the years 1678 to 2261, which cannot have the nanoseconds of earlier batches"
+        ) from None
 
 
 def decreasing_rows(table: pa.Table, name: str, begins: Longs, greatest: Any = None) -> tuple[NDArray[np.bool_], Any]:
-    """Return which rows have a smaller value than an earlier row of their stream, and the greatest value of the last
-    stream.
+    """Return (mask, greatest): the rows with a smaller value than an earlier row of their stream, and the greatest
+    value of the last stream.
 
-    A new stream begins at each row in begins. greatest: the greatest value so far of the stream that row 0 continues.
+    begins: the rows at which a new stream begins. greatest: the greatest value so far of the stream that row 0
+    continues.
     """
     values, marks, _ = _measured(table, name)
     found, rows = np.zeros(values.size, np.bool_), np.flatnonzero(marks)
@@ -134,7 +142,7 @@ def ascends(table: pa.Table, name: str) -> bool:
 
 
 def _measured(table: pa.Table, name: str) -> tuple[NDArray[Any], NDArray[np.bool_], str]:
-    """Return the values of a column as numbers, a mask of the values that a window can measure, and their kind."""
+    """Return (values, mask, kind) for a column: its values as numbers, which are measurable, and their kind."""
     nothing = np.zeros(table.num_rows), np.zeros(table.num_rows, np.bool_), ""
     if name not in table.column_names:
         return nothing
@@ -155,7 +163,7 @@ def _measured(table: pa.Table, name: str) -> tuple[NDArray[Any], NDArray[np.bool
 
 
 def _from_zero(values: NDArray[Any]) -> NDArray[np.uint64]:
-    """Return the integers minus the least one, so that no difference overflows."""
+    """Add 2^63 to 64-bit integers, so that they are unsigned and no difference overflows."""
     return values.view(np.uint64) ^ np.uint64(1 << 63)
 
 
@@ -166,7 +174,7 @@ def _as_float(width: Width) -> float:
 
 
 def _whole_width(width: Width, kind: str) -> int:
-    """Return the greatest whole number of units of the values that is within the width."""
+    """Return the width in the unit of values of this kind, rounded down."""
     if kind == NANOSECONDS:
         return floor(Fraction(width) * 10**9) if isfinite(width) else 2**64
     return _ticks(width) if kind == "timestamp" else floor(width)
@@ -188,7 +196,8 @@ def _ticks(seconds: Width) -> int:
 class KeyWindowState:
     """A window of n events of a key: for each key its last n - 1 events, in the order of the stream.
 
-    keys, positions: int64, the number of the key of an event, and its position. Memory grows with the number of keys.
+    keys, positions: int64, for each of these events the number of its key, and its position. count: n. Memory grows
+    with the number of keys.
     """
 
     count: int
@@ -196,11 +205,10 @@ class KeyWindowState:
     positions: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def advance(self, numbers: NDArray[np.int32], base: int, begins: NDArray[np.bool_]) -> Longs:
-        """Return the first position of the window of each of the next events.
+        """Read the next events; return the first position of the window of each event.
 
-        numbers: the number of the key of each event, or -1. base: the position of the first.
-
-        begins: where a new stream begins.
+        numbers: the number of the key of each event, or -1. base: the position of the first event. begins: whether a
+        new stream begins with the event.
         """
         known, rows, n = self.keys.size, np.flatnonzero(numbers >= 0), self.count - 1
         streams = np.cumsum(begins)
@@ -238,8 +246,8 @@ class KeyWindowState:
 class EncodedKeys:
     """The distinct keys of a batch, and which key each row has.
 
-    kinds: the kinds of their values; keys: the keys, with None for a key that does not equal itself. numbers: the
-    number of each key, UNKNOWN if it has none yet.
+    codes: for each row the index of its key. kinds: the kinds of the values in a key. keys: the keys; None stands for a
+    key with NULL or NaN, which equals no key. numbers: the number of each key; UNKNOWN if it has none yet.
     """
 
     codes: NDArray[np.int32]
@@ -248,7 +256,7 @@ class EncodedKeys:
     numbers: NDArray[np.int32]
 
     def unknown(self, rows: slice) -> NDArray[np.intp]:
-        """Return those keys in the given rows that have no number yet."""
+        """Return the indices of the keys in the given rows that have no number yet."""
         unknown = self.numbers == UNKNOWN
         if not unknown.any():
             return np.zeros(0, np.intp)
@@ -266,8 +274,8 @@ class EncodedKeys:
 class KeyTable:
     """The keys of a partition that have partial matches, and the number of each.
 
-    `numbers` maps kinds of values to keys of these kinds (a value, or a tuple for several attributes) with their
-    numbers. `free` has the numbers without a key.
+    numbers[kinds][key] is the number of a key: a value, or for several attributes a tuple of values, of these kinds.
+    free: the numbers without a key.
     """
 
     attributes: tuple[str, ...]
@@ -352,7 +360,7 @@ def nan_rows(table: pa.Table, name: str) -> NDArray[np.bool_] | None:
 
 
 def _encoded(table: pa.Table, name: str) -> tuple[NDArray[np.int32], list[Any], str]:
-    """Encode a column: return numbers, values and their kind. None stands for NaN and NULL."""
+    """Encode a column. Return (codes, values, kind): the value of row r is values[codes[r]], None for NaN and NULL."""
     if name not in table.column_names or pa.types.is_null(table[name].type):
         return np.zeros(table.num_rows, np.int32), [None], ""
     column, kind = table[name], "number"
@@ -377,7 +385,7 @@ def _encoded(table: pa.Table, name: str) -> tuple[NDArray[np.int32], list[Any], 
     values = values.to_pylist() if kind == "string" or values.null_count else values.to_numpy(False).tolist()
     if pa.types.is_floating(column.type):
         values = [None if v != v else v for v in values]
-    if kind == NANOSECONDS:  # as those of other batches, of which some have no nanoseconds
+    if kind == NANOSECONDS:  # equal to the values of batches without nanoseconds
         values = [None if v is None else v // 1000 if v % 1000 == 0 else Fraction(v, 1000) for v in values]
         kind = "timestamp"
     return encoded.indices.to_numpy(), values or [None], kind

@@ -1,23 +1,24 @@
 """Evaluation under windows and partitions in compiled loops over flat arrays: the update phase.
 
-The loops are long, and have a parameter for each array, for the reason that evaluate/jit.py gives.
-The readable twins are streaming.ScopedEvaluation (update) and ces.py (the data structure). Positions are 64-bit, as a
-stream may never end. tree [N] holds the nodes, node 0 the terminator, as records, so that what is used together lies
-together:
+evaluate/jit.py says why the loops are long and have a parameter for each array.
+The readable twins are streaming.ScopedEvaluation (update) and ces.py (the data structure). Positions are 64-bit,
+because a stream may never end. tree [N] holds the nodes as records, so that fields used together lie together; node 0
+is the terminator:
 
-    event  int64  the position of an output    floor int64  how far back its window reaches
-    latest int64  the latest first position
-    left, right  int32  of a union; of an output the child, and minus its label
+    event  int64  the position of an output    floor int64  the first position in its window
+    latest int64  the latest first position of its complex events
+    left, right  int32  the operands of a union; for an output, its child, and minus its label
 
-A run that has marked events has their key; a skipped event, of any key, does the same to the runs of all keys. So the
-sets of a state stand in a *slot*, with one set for each key, and a skip hands the whole slot to another state. Only
-where two slots meet, the slot with fewer keys is emptied into the other. With K keys, S states (and as many slots) and
-series of at most W nodes:
+A run that has marked events has the key of these events. A skipped event, whatever its key, moves the runs of all keys
+in the same way. So the sets of a state stand in a *slot*, with one set for each key, and a skip hands the whole slot to
+another state. If two slots meet, the slot with fewer keys is emptied into the other. With K keys, S states (and as many
+slots) and series of at most W nodes:
 
-    rows  int32 [K, S, 3 + W]   (next, size, whole, nodes) of a key in a slot: the key after it there (END; OUT if it
-                                is not in the slot), its series, and one node for the whole series, or 0
+    rows  int32 [K, S, 3 + W]   for a key in a slot (next, size, whole, nodes): the next key in the slot (END if none;
+                                OUT if this key is not in it), the size of its series, one node for the whole series or
+                                0, and the series
     slot  int32 [S]             the slot of a state, or -1
-    first int32 [S], keys int32 [S]   the first key of a slot, or END, and how many there are
+    first int32 [S], keys int32 [S]   the first key of a slot, or END, and the number of its keys
 """
 
 from __future__ import annotations
@@ -34,13 +35,14 @@ LAST_BIT = 63
 
 @bare
 def reach_in_window(before, positions, values, marks, base, width, begins, low):  # type: ignore[no-untyped-def]
-    """Write how far back each row reaches, in a window on a value, into low, int64 [rows]; it never decreases.
+    """Write the first position in the window of each row into low, int64 [rows], which never decreases.
 
-    values: uint64 or float64 [rows], with a width of the same type; a difference may be infinite, and so wider than
-    every window. marks: bool [rows], those that have a value; base: the position of the first. before, positions: the
-    values and positions of earlier events in reach. begins: the rows at which another stream begins. Returns the first
-    row whose value is less than an earlier one in its stream, or -1; and the index of the first event that the last row
-    reaches, counting earlier events before rows.
+    Return the first row whose value is less than an earlier one in its stream, or -1; and the index of the first event
+    in the window of the last row, counting earlier events before rows.
+
+    values: uint64 or float64 [rows], with a width of the same type; an infinite difference exceeds every width. marks:
+    bool [rows], whether the row has a value. base: the position of row 0. before, positions: the values and positions
+    of earlier events in reach. begins: the rows at which another stream begins.
     """
     old, begin, stream, reached = before.size, 0, 0, 0
     last, known = values[0], False
@@ -155,7 +157,7 @@ def _empty(rows, s, first, keys):  # type: ignore[no-untyped-def]
 
 @part
 def _pour(rows, s, into, first, keys, nodes, tree):  # type: ignore[no-untyped-def]
-    """Add a slot to another one, key by key; return the number of nodes, and of keys that are new there."""
+    """Add slot s to slot `into`, key by key; return the number of nodes, and the number of keys new in `into`."""
     flat, width, new = rows.reshape(-1), rows.shape[2], 0
     k = first[s]
     while k != END:
@@ -179,7 +181,7 @@ def _pour(rows, s, into, first, keys, nodes, tree):  # type: ignore[no-untyped-d
 
 @part
 def _forget(alive, live, slot, rows, first, keys, free, spare):  # type: ignore[no-untyped-def]
-    """Empty the slots of all live states, and list them as free; return the number of free slots."""
+    """Empty the slots of all live states, and list these slots as free; return the number of free slots."""
     for a in range(alive):
         s = slot[live[a]]
         _empty(rows, s, first, keys)
@@ -194,15 +196,17 @@ def update_scoped(  # type: ignore[no-untyped-def]
     classes, numbers, admitted, low, base, start, skip, begin, marks, finals, ended, moving, busy,
     reports_at_last_event, windowed, consume, counters, scratch, tree, rows, slot, first, keys, roots,
 ):  # fmt: skip
-    """Read events from index start on; stop where the nodes or roots of an event might not fit in the arrays.
+    """Read events from index start on; stop before an event whose nodes or roots might not fit in the arrays.
 
-    classes, numbers int32, admitted bool, low int64 [n]: for each event its class, given as -1 - c where a new stream
-    begins, the number of its key or -1, whether a match can have it, and how far back it reaches; base is the position
-    of the first. skip to busy are those of TransitionTables. roots: int64 [R, 2], a row (position, node) for each set
-    of complex events completed. With consume, a position with such a set drops all partial matches. counters: the
-    number of nodes; the state of the run without marks, or -1; the number of pairs of a slot and a key in it; how many
-    nodes or roots did not fit where it stopped. scratch: five int32 [max(S, 2 × rows of marks)]; a state may belong to
-    the run without marks and to other runs. Returns the index reached and the number of roots.
+    Return the index reached and the number of roots.
+
+    classes: int32 [n], the class c of each event, or -1 - c if a new stream begins with it. numbers: int32 [n], the
+    number of its key, or -1. admitted: bool [n], whether a match can contain it. low: int64 [n], the first position in
+    its window. base: the position of the first event. skip to busy: see TransitionTables. consume: whether a completed
+    set drops all partial matches. roots: int64 [R, 2], a row (position, node) for each completed set of complex events.
+    counters: the number of nodes; the state of the run without marks, or -1; the total number of keys in slots; how
+    many nodes and roots the event may need before which the loop stopped. scratch: five int32 [max(S, 2 × rows of
+    marks)]; twice, because a state may belong to the run without marks and to other runs.
     """
     states, width = slot.size, rows.shape[2] - NODES
     flat, row_width = rows.reshape(-1), rows.shape[2]
@@ -233,7 +237,7 @@ def update_scoped(  # type: ignore[no-untyped-def]
             index += 1
             continue
         moves = (mask | origin) & moving[c] != 0
-        # what this event may need: for a mark two nodes and the merging of three series, and so for each key that moves
+        # for each mark the event may need two nodes and the merging of three series; as much for each key that moves
         need, ends = marks.shape[0] * (3 * width + 8), marks.shape[0] * width + finals.size + 1
         if moves:
             for a in range(alive):

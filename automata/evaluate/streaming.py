@@ -58,12 +58,12 @@ from cerify.semantics.values import Value
 # ---------------------------------------------------------------------------------------------------------------------
 # Evaluation under windows and partitions, in readable Python: Algorithm 2 of tods21, one set for each state and key.
 #
-# A run of which events are marked belongs to the key of those events, and only events of that key can be marked in it.
-# Events of other keys are skipped in it, by the same step in the runs of all keys: so the sets of a state are kept by
-# key in one table, and a skip moves the table as a whole. That is right for every automaton, whatever it makes of the
-# events that are skipped; where two tables meet, the smaller one goes into the larger.
+# A run that has marked events belongs to the key of those events, and can mark only events of that key. It skips events
+# of other keys, by the same step as the runs of all keys. So the sets of a state are kept by key in one table, and a
+# skip moves the table as a whole. That is right for every automaton, however it treats the skipped events. Where two
+# tables meet, the smaller one goes into the larger.
 
-SWEEP = 1000  # nodes made, beyond twice those that were left, before old ones are looked for again
+SWEEP = 1000  # old nodes are deleted when this many more have been made than twice those left the last time
 
 
 class ScopedEvaluation:
@@ -133,7 +133,7 @@ class ScopedEvaluation:
                     yield from series
 
     def is_spent(self, low: int) -> bool:
-        """Return whether no run is left once those that begin before `low` are dropped."""
+        """Drop runs that begin before `low`; return whether the rest is the same as at the beginning of a stream."""
         if self._reports_at_last_event:
             self._sweep(low)
         return self.unmarked == 0 and not any(self.T.values())
@@ -142,7 +142,7 @@ class ScopedEvaluation:
         return (q for marks, q in self.automaton.step(p, type_) if not marks)
 
     def _sweep(self, low: int) -> None:
-        """Delete partial matches that begin before low, also as parts of others: no later event needs them."""
+        """Delete partial matches that begin before low, even inside other nodes: no later event needs them."""
         for table in self.T.values():
             for key, series in list(table.items()):
                 series[:] = [node for node in series if node.latest >= low]
@@ -157,8 +157,8 @@ class ScopedEvaluation:
 class KeyedEvaluation:
     """Runs an automaton over the stream of each key: a ScopedEvaluation for each key, which sees no other events.
 
-    parts: the evaluations that have partial matches, or that differ from new ones because their stream has begun.
-    position: the last position in the whole stream. Without PER KEY all events have the key ().
+    parts: the evaluation of each key; an evaluation that is the same as a new one may be missing. position: the last
+    position in the whole stream. Without PER KEY all events have the key ().
     """
 
     def __init__(self, automaton: Determinized, windowed: bool) -> None:
@@ -181,10 +181,10 @@ class KeyedEvaluation:
     def push(
         self, type_: int, stream: Key | None, key: Key | None, low: int, overall: int = 0, value: Value | None = None
     ) -> None:
-        """Read the next event. Beside the parameters of ScopedEvaluation.push it has:
+        """Read the next event. type_, key, low: as in ScopedEvaluation.push.
 
-        stream: the key whose stream the event belongs to, None for no stream. overall: no match of any stream that ends
-        here or later begins before this position. value: used by ValuesEvaluation only.
+        stream: the key to whose stream the event belongs, or None. overall: a position; no match of any stream that
+        ends here or later begins before it. value: only ValuesEvaluation uses it.
         """
         self.position += 1
         self._last = None
@@ -203,7 +203,7 @@ class KeyedEvaluation:
         return iter(()) if self._last is None else self._last.ends()
 
     def _sweep(self, low: int) -> None:
-        """Delete the streams of keys that have no partial match which an event could extend."""
+        """Drop runs that begin before `low`, and delete the evaluations that are then the same as new ones."""
         for stream, part in list(self.parts.items()):
             if part.is_spent(low):
                 self._made += part.made
@@ -215,7 +215,7 @@ class ValuesEvaluation:
     """LAST of events of one kind with different values, evaluated over the stream of each key.
 
     Its methods and attributes are those of KeyedEvaluation. automaton: the automaton of one event. parts: for each key
-    the newest events, by position, each with the ways to mark it.
+    its newest events, and their types by position.
     """
 
     def __init__(self, automaton: Determinized, count: int) -> None:
@@ -233,7 +233,7 @@ class ValuesEvaluation:
         return [marks for marks, _ in self.automaton.step(0, type_) if marks]
 
     def part(self, stream: Key) -> tuple[NewestValues, dict[int, int]]:
-        """Return the stored events of a key."""
+        """Return the stored events of a key, and their types by position."""
         return self.parts.setdefault(stream, (NewestValues(self._count), {}))
 
     def push(
@@ -332,8 +332,8 @@ def count(scope: Scope, S: Stream, budget: Budget = Budget()) -> Iterator[int]:
             numbers[match.at] += 1
             if numbers[match.at] > budget.matches:
                 raise BudgetExceeded(
-                    f"there are more than {budget.matches} matches at a position, on a stream that is not in "
-                    f"order; sort the stream"
+                    f"there are more than {budget.matches} matches at position {match.at}; sort the stream by the "
+                    "attribute of the window, so that they can be counted without being listed"
                 )
         yield from numbers
     else:
@@ -344,14 +344,14 @@ def count(scope: Scope, S: Stream, budget: Budget = Budget()) -> Iterator[int]:
 def _run_scope(
     scope: Scope, S: Stream, variables: bool, budget: Budget
 ) -> Iterator[tuple[int, Iterator[ces.Node], list[int]]]:
-    """Yield the positions and sets of complex events like `run_automaton`, for the automaton of the scope's formula."""
+    """Same as `run_automaton`, for the automaton of the scope's formula."""
     return run_automaton(lazily(scope.core, budget, None if variables else single_variable), scope, S)
 
 
 def run_automaton(
     automaton: Determinized, scope: Scope, S: Stream
 ) -> Iterator[tuple[int, Iterator[ces.Node], list[int]]]:
-    """Yield for each position: the position, its sets of complex events, and the window bounds so far."""
+    """Yield for each position (position, nodes of the complex events that end there, LookbackBounds.low)."""
     evaluation = KeyedEvaluation(automaton, scope.windowed)
     reached = lookback_bounds(scope, S)
     for n, type_ in enumerate(classify(evaluation.automaton.A.predicates, S)):
@@ -381,7 +381,7 @@ def find_planned(plan: EvaluationPlan, S: Stream, output: Output, budget: Budget
 
 
 def greatest_planned(plan: EvaluationPlan, S: Stream) -> tuple[GreatestChains, Iterator[tuple[int, Chosen]]] | None:
-    """Return the matches of LAST over counted events, if it has a window or different values inside; else None."""
+    """Return the chains and matches of LAST or NXT if they contain a window or DISTINCT; else None."""
     match plan:
         case PerKeyPlan(phi, CollectedPlan() as operand) if (counted := counted_in_scope(operand)) is not None:
             chain, scope = counted
@@ -480,7 +480,7 @@ def iterate_matches(phi: Formula, S: Stream, output: Output = "matches", budget:
 def evaluate_plan(
     plan: EvaluationPlan, S: Stream, output: Output = "matches", budget: Budget = Budget()
 ) -> Iterator[Match]:
-    """Return what `find_planned` returns, given only a formula's plan."""
+    """Return the matches of a planned formula, lazily and in the order of positions. Raises BudgetExceeded."""
     if not isinstance(plan, AutomatonPlan) or plan.checks:
         return find_planned(plan, S, output, budget, count_passing)
     scope = plan.scope
@@ -492,7 +492,7 @@ def evaluate_plan(
 def count_passing(
     query: AutomatonPlan, automaton: Determinized, S: Stream, budget: Budget, spending: Spending
 ) -> Iterator[tuple[int, Valuation]]:
-    """Yield the valuations of a formula that satisfy its filters; each is abandoned at the first filter that fails."""
+    """Return the valuations of a formula that satisfy its filters, which are checked event by event."""
     scope, checker = query.scope, CorrelatedFilterChecker(query.checks, S, spending)
     pass_ = (
         _filter_valuations(automaton, S, checker)
@@ -514,10 +514,10 @@ def _filter_valuations(
 
 
 def count_matches(phi: Formula, S: Stream, budget: Budget = Budget()) -> Iterator[int]:
-    """Yield the number of matches at each position, without listing them. Raises Unsupported, BudgetExceeded.
+    """Yield the exact number of matches at each position. Raises Unsupported, BudgetExceeded.
 
-    The numbers are exact: by I/O-determinism each complex event has one run, so runs are counted; under windows and
-    partitions see `count`. If filters compare events, the matches have to be listed.
+    Runs are counted, because by I/O-determinism each complex event has one run; under windows and partitions see
+    `count`. Matches are listed only if filters compare events.
     """
     plan = required_plan(phi, budget)
     if not isinstance(plan, AutomatonPlan) or plan.checks:

@@ -1,6 +1,6 @@
 """A determinized automaton as flat tables for the compiled kernels, for the event classes that a stream has had so far.
 
-Events of the same type (tods21, Definition 5.6) are of the same class; the order of the classes is the caller's.
+Events of the same type (tods21, Definition 5.6) are of the same class; the caller chooses the order of the classes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NOWHERE = -1
-BITS = 64  # of a mask of states; those from 63 on share the last bit
+BITS = 64  # bits of a mask of states; the states from 63 on share the last bit
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Tables:
     """A complete description of an I/O-deterministic automaton over some classes of events.
 
     step: int32 [states, classes, labels], the state reached or -1. Label 0 does not mark, label l marks with labels[l].
-    final: bool [states]. ended: bool [states], whether a final state has no step on any event. State 0 is initial.
+    final: bool [states]. ended: bool [states], whether the state is final and has no steps. State 0 is initial.
     """
 
     step: NDArray[np.int32]
@@ -50,8 +50,8 @@ class TransitionTables:
     skip: int32 [classes, states], the next state without a mark. marks: int32 [., 3], the steps with a mark, as rows
     (state, label, next state); rows begin[c] to begin[c + 1] belong to class c. finals: the final states. ended: bool
     [states], the states that can be dropped once they have been reported. moving, busy: uint64 [classes], masks of
-    states, without the `ended` ones. moving: a skip leads to another state. busy: an event of the class has any effect,
-    or the state is final.
+    states, without the `ended` ones. moving: the states that a skip leaves. busy: the states in which an event of the
+    class has any effect, and the final states.
     """
 
     skip: NDArray[np.int32]
@@ -117,7 +117,7 @@ def transition_tables(tables: Tables) -> TransitionTables:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The tables of an automaton over the types of events so far. It is immutable; a larger one replaces it.
+    """The tables of an automaton over the types of events so far. A snapshot is immutable; a larger one replaces it.
 
     types: the class of each type. growth: the number of types after each step; states are numbered step by step.
     """
@@ -139,7 +139,7 @@ class TransitionCache:
         self._growing = RLock()
 
     def ensure(self, types: list[int], budget: Budget) -> Snapshot:
-        """Return the tables that cover these types of events too. Raises BudgetExceeded."""
+        """Return tables that also cover these types of events. Raises BudgetExceeded."""
         if any(type_ not in self.snapshot.types for type_ in types):
             with self._growing:
                 new = [type_ for type_ in types if type_ not in self.snapshot.types]
@@ -197,7 +197,7 @@ def classified(predicates: Sequence[pred.Predicate], S: Stream) -> tuple[NDArray
 
 
 def _of_events(predicates: Sequence[pred.Predicate], S: Stream) -> tuple[list[int], list[int]]:
-    """Return the classes of the events and the types of the classes like `classified`, event by event."""
+    """Same as `classified`, but event by event."""
     events = S.events
     if all(map(_of_types, predicates)):
         by_type = {R: _mask(predicates, event) for R, event in {event.type: event for event in events}.items()}
@@ -226,7 +226,7 @@ def _classes(predicates: Sequence[pred.Predicate], columns: _Columns) -> tuple[N
 
 
 def _numbered(values: NDArray[Any], bound: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
-    """Return the values numbered from 0 on, and the value of each number. All values are from 0 up to the bound."""
+    """Number the distinct values, all in range(bound). Return (numbers, distinct): values is distinct[numbers]."""
     if bound > DENSE:
         distinct, numbers = np.unique(values, return_inverse=True)
         return numbers.astype(np.int32), distinct
@@ -282,7 +282,7 @@ class _Columns:
 
 
 def pieces(batch: Stream | pa.RecordBatch | pa.Table, size: int) -> list[Stream]:
-    """Yield the events of a batch in streams of this size; the last one may be shorter."""
+    """Divide a batch into streams of this size; the last stream may be shorter."""
     S = batch if isinstance(batch, Stream) else Stream.from_table(batch)
     return [S.part(start, size) for start in range(0, len(S), size)]
 
@@ -290,20 +290,20 @@ def pieces(batch: Stream | pa.RecordBatch | pa.Table, size: int) -> list[Stream]
 # ---------------------------------------------------------------------------------------------------------------------
 # The arguments and results of the compiled loops: batches of events and of matches.
 
-CHUNK = 16_384  # complex events enumerated at a time; what is written of them stays in a cache
+CHUNK = 16_384  # complex events enumerated at a time, so that the result stays in a cache
 
 Numbers: TypeAlias = "tuple[NDArray[np.int64], NDArray[Any]]"
-"""Positions int64 [n], ascending, and a number for each: int64, or object (Python's integers) where that overflows."""
+"""Ascending positions, int64 [n], and a number for each: int64, or Python's integers (object) if that overflows."""
 
 
 @dataclass(frozen=True)
 class EventBatch:
     """Consecutive events as arrays.
 
-    base: the position of the first event. classes, keys: for each event the number of its class, and of its key or -1.
-    admitted: whether a match can contain it. low: the least position at which a match that ends there may begin.
-    Without windows and partitions only base and classes are used. values: for a count of different values, the number
-    of each event's value; -1 without a value, -2 for a value that equals no other.
+    base: the position of the first event. For each event, classes: its class; keys: the number of its key, or -1;
+    admitted: whether a match can contain it; low: the first position at which a match that ends with it may begin;
+    values: for DISTINCT, the number of its value, -1 without a value, -2 if the value equals no other. Without windows
+    and partitions only base and classes are used.
     """
 
     base: int
@@ -337,10 +337,11 @@ class EventBatch:
 
 @dataclass(frozen=True)
 class MatchBatch:
-    """Complex events: the position at which each one is reported, and its positions, with offsets as in an Arrow list
-    array.
+    """Complex events as arrays.
 
-    labels: how each position is marked, an index into Tables.labels; empty if not wanted.
+    at: the position at which each complex event is reported. events: the positions of all complex events, one after
+    the other; offsets: where each begins, as in an Arrow list array. labels: how each position is marked, as an index
+    into Tables.labels; empty if not wanted.
     """
 
     at: NDArray[np.int64]
@@ -364,8 +365,8 @@ def sorted_arrays(batches: Iterable[MatchBatch]) -> PositionArrays:
     starts = np.cumsum(lengths) - lengths
     longest = int(lengths.max(initial=0))
     if longest * len(at) <= 4 * len(events):
-        # from where it is found, as then numbers are small and fit one word; 0 stands after the end, so that a complex
-        # event is before those that go on from it
+        # positions relative to `at` are so small that a complex event fits in one word; 0 stands after the end, so that
+        # a complex event is before those that begin with it
         behind = events - np.repeat(at, lengths)
         behind = np.append(behind - behind.min(initial=0) + 1, 0)
         places = [behind[np.where(lengths > k, starts + k, -1)] for k in range(longest)]
@@ -373,7 +374,7 @@ def sorted_arrays(batches: Iterable[MatchBatch]) -> PositionArrays:
         if (int(key.max(initial=0)) + 1) * width**longest < 2**63:
             for column in places:
                 key = key * width + column
-            order = np.argsort(key, kind="stable")  # which is fast on what is nearly sorted, as this is
+            order = np.argsort(key, kind="stable")  # this is fast, because the keys are nearly sorted
         else:
             order = np.lexsort([at, *places][::-1])
     else:
@@ -395,9 +396,7 @@ class Enumeration:
         self._labelled, self._room = labelled, 4 * CHUNK
 
     def match_batches(self, kernel: Any, roots: NDArray[np.int64], nodes: Any) -> Any:
-        """Yield the complex events of the roots in these nodes, by a loop such as enumerate_lists
-        or enumerate_scoped.
-        """
+        """Yield the complex events of the roots. kernel: enumerate_lists or enumerate_scoped, with its nodes."""
         r = -1
         while r < roots.shape[0]:
             at, offsets = np.empty(CHUNK, np.int64), np.empty(CHUNK + 1, np.int64)
@@ -440,8 +439,8 @@ def require(condition: bool | np.bool_, otherwise: str) -> None:
 # ---------------------------------------------------------------------------------------------------------------------
 # The partial matches of a compiled evaluator as arrays: nodes that share their beginnings.
 #
-# There are two kinds, since one would be slow: without windows and partitions a node needs no window, a state has one
-# list in place of a series for each key, and matches are counted as events are read. See docs/guide/performance.md.
+# A single kind of store would be slow. Without windows and partitions a node needs no window, a state has one list
+# instead of a series for each key, and matches are counted as events are read. See docs/guide/performance.md.
 
 NODES_AT_FIRST = 8_192
 
@@ -449,8 +448,8 @@ NODES_AT_FIRST = 8_192
 class MatchStore(ABC):
     """Partial matches of one stream. `tree` [..., capacity] has the nodes; node 0 is the terminator.
 
-    growth: the factor by which the capacity grows. most: the greatest capacity. members: for each class of events a bit
-    mask of the runs of counted events that it can be in; the evaluator sets it before each batch.
+    growth: the factor by which the capacity grows. most: the greatest capacity. members: for each class a bit mask of
+    the runs of counted events in which its events can stand; the evaluator sets it before each batch.
     """
 
     growth: ClassVar[int]
@@ -492,7 +491,7 @@ class MatchStore(ABC):
         """Make room for states and keys up to these numbers. Raises BudgetExceeded."""
 
     def load(self, arrays: dict[str, NDArray[Any]], position: int) -> None:
-        """Continue from saved arrays, which hold a state before the position.
+        """Continue from saved arrays, which hold the state before the event at `position` is read.
 
         Raises ValueError, or an error of NumPy, for invalid arrays.
         """
@@ -513,7 +512,7 @@ class MatchStore(ABC):
     def advance(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[NDArray[np.int64]]:
         """Read events; yield the roots of the completed sets of complex events, as rows that begin with the position.
 
-        Roots are valid until the next step. Raises BudgetExceeded.
+        Roots are valid until the next ones are requested. Raises BudgetExceeded.
         """
 
     @abstractmethod

@@ -820,12 +820,12 @@ def test_a_state_is_what_was_sealed() -> None:
 @pytest.mark.parametrize(
     ("field", "value", "advice"),
     [
-        ("version", VERSION - 1, "restore it with the release of cerify that saved it"),
-        ("byteorder", "middle", "restore it on one of the first kind"),
-        ("evaluator", "other", "another evaluator, 'other', not 'kind': restore it with that one"),
-        ("evaluator", "compiled", "the state is of another evaluator, 'kernel'"),
-        ("evaluator", ["other"], "restore it with that one"),
-        ("query", "other", "restore it with those it was saved with, which its first line names"),
+        ("version", VERSION - 1, "restore it with the release that saved it"),
+        ("byteorder", "middle", "was saved on a middle-endian machine"),
+        ("evaluator", "other", "the evaluator 'other', but this is 'kind': restore it with 'other'"),
+        ("evaluator", "compiled", "the state was saved by the evaluator 'kernel'"),
+        ("evaluator", ["other"], "restore it with"),
+        ("query", "other", "the state was saved with another query, other options"),
         ("magic", "other", "not a valid saved state"),
         ("sha256", "other", "its checksum differs"),
         ("more", "other", "its checksum differs"),

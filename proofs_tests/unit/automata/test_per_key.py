@@ -286,7 +286,7 @@ def test_values_of_two_kinds_are_refused_in_batches(make: type[ReadableCelEvalua
     E.push([Event("A", {"k": 1, "u": 1}), Event("A", {"k": 1, "u": 2.5}), Event("B")])
     saved, E = E.save(), make(parse(DISTINCT))
     E.restore(saved)
-    with pytest.raises(InputError, match="the values of 'u' are numbers and strings; DISTINCT compares values of one"):
+    with pytest.raises(InputError, match=r"the values of 'u' are numbers and strings; .*DISTINCT"):
         E.push([Event("A", {"k": 1, "u": "x"})])
     assert [m.events for m in E.push([Event("A", {"k": 1, "u": 3})])] == [(0, 1, 3)]
 
