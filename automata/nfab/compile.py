@@ -32,7 +32,7 @@ Tested = Literal["begin", "take", "proceed"]
 """The edges of a component whose formulas contain conjuncts of WHERE."""
 
 Identifier = Literal["a", "a[1]", "a[i]", "a[i-1]", "a[..i-1]", "a[a.LEN]", "a[]"]
-"""The forms of the identifiers of A.1, a standing for any variable."""
+"""The forms of the identifiers of A.1; `a` stands for any variable."""
 
 AT_START: frozenset[Identifier] = frozenset({"a", "a[1]"})
 MOVING: frozenset[Identifier] = frozenset({"a[i]", "a[i-1]", "a[..i-1]"})
@@ -62,8 +62,8 @@ class EdgeTest:
 class EdgeLayout:
     """The conditions on the edges of an automaton whose states are those of these components.
 
-    strategies: the strategy of each variable. cuts: the variables that `!` follows. equivalences: pairs of an attribute
-        and whether it defines the partition.
+    strategies: the strategy of each variable. cuts: the variables that `!` follows. equivalences: pairs (attribute,
+        whether it defines the partition).
     """
 
     components: tuple[sase.Component, ...]
@@ -91,7 +91,7 @@ def match_layout(q: sase.SaseQuery) -> EdgeLayout:
 
 
 def absence_layout(q: sase.SaseQuery, k: sase.Component) -> EdgeLayout:
-    """Return the layout of the automaton of a negated component, which runs with a match of the others in its buffer.
+    """Return the layout of the automaton of a negated component; see `compile_absence`.
 
     Its tests are all conjuncts that mention the component, because all other identifiers are instantiated before it
     begins.
@@ -176,8 +176,9 @@ def compile_query(q: sase.SaseQuery, reading: Reading = DECIDED) -> nfab.NFAb:
 
 
 def compile_absence(q: sase.SaseQuery, k: sase.Component, reading: Reading = DECIDED) -> nfab.NFAb:
-    """Return the automaton of the events that a negated component forbids; its buffer starts with a match of the
-    others.
+    """Return the automaton of the events that a negated component forbids.
+
+    Its buffer begins with a match of the positive components.
     """
     return _Absence(q, absence_layout(q, k), reading).automaton()
 
@@ -197,7 +198,7 @@ class _Rules:
         return nfab.NFAb(self.states, nfab.line(self.states), theta)
 
     def first(self, state: nfab.NfabState, k: sase.Component) -> dict[nfab.NfabLabel, nfab.Formula]:
-        """Return the formulas of a state that selects the first event of a component; the start state has no ignore."""
+        """Return the formulas of a state that selects a component's first event. The start state has no ignore edge."""
         begin: dict[nfab.NfabLabel, nfab.Formula] = {nfab.NfabLabel(state, "begin"): self.select(state, k)}
         return begin if state == self.states[0] else begin | {nfab.NfabLabel(state, "ignore"): self.skip(state, k)}
 
@@ -221,12 +222,12 @@ class _Rules:
     # --- relevant event definition ---
 
     def select(self, state: nfab.NfabState, k: sase.Component) -> nfab.Formula:
-        """Return θ_select: the window, and all predicates of WHERE whose last identifier this state selects."""
+        """Return θ_select: the type, the window, and the predicates of WHERE that this state can decide."""
         tests = [test for test, _ in self.tests(state)]
         return nfab.NfabConjunction((nfab.TypeTest(state, k.type), *tests, *self.window(state)))
 
     def tests(self, state: nfab.NfabState) -> Iterator[tuple[nfab.Formula, bool]]:
-        """Yield the predicates on the event that the state awaits, each with whether it defines the partition."""
+        """Yield the predicates on the event that the state awaits: pairs (test, whether it defines the partition)."""
         for attribute, in_partition in self.layout.equivalences:
             if (before := self.before(state)) is not None:
                 here = sase.Reference(attribute, state.variable, PLACES[state.kind])
@@ -283,7 +284,7 @@ class _Rules:
     # --- termination criteria ---
 
     def forced_stop(self, state: nfab.NfabState, k: sase.Component) -> nfab.Formula:
-        """Return θ_forced-stop: the window, and with `!` the condition on the last event or the next component's."""
+        """Return θ_forced-stop: the window is over; with `!`, also: the component is complete or the next can begin."""
         stops = [*self.window(state, over=True)]
         if k.variable in self.layout.cuts:
             end, following = self.end(k), self.following(state)
@@ -296,7 +297,7 @@ class _Rules:
         return nfab.NfabDisjunction(tuple(stops))
 
     def proceed(self, state: nfab.NfabState, k: sase.Component) -> nfab.Formula:
-        """Return θ_proceed: the condition on the last event if there is one; otherwise the next component's begin, or
+        """Return θ_proceed: the condition on the last event if there is one; else that the next component can begin, or
         auto-stop.
         """
         if end := self.end(k):
@@ -342,14 +343,14 @@ class _Absence(_Rules):
 
 
 def states_of(k: sase.Component) -> tuple[nfab.NfabState, ...]:
-    """Return a singleton state, or the pair of a Kleene plus (sase07, section 3.1)."""
+    """Return the singleton state of a component, or the pair of states of a Kleene plus (sase07, section 3.1)."""
     if k.kleene:
         return nfab.NfabState("first", k.variable), nfab.NfabState("more", k.variable)
     return (nfab.NfabState("single", k.variable),)
 
 
 def _with_i_1(p: Predicate) -> Predicate:
-    """Return an individual iterator predicate for i = 1: its b[i] becomes b[1]."""
+    """Return an individual iterator predicate for i = 1, that is, with b[1] instead of b[i]."""
 
     def at_1(attribute: Attribute) -> Attribute:
         match attribute:

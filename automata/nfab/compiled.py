@@ -1,7 +1,7 @@
 """The matches of a SASE+ query by compiled loops over Arrow columns; the readable twin is evaluate.BlockRunner.
 
-programs.py has to support the query's conditions between events. Every run is followed on its own. Negated
-components are looked for around the matches of the others.
+programs.py has to support the query's conditions between events. Every run is followed separately. Negated components
+are looked for around the matches of the positive components.
 """
 
 from __future__ import annotations
@@ -106,11 +106,11 @@ def _grown(array: NDArray[Any], length: int) -> NDArray[Any]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Negated components of the compiled evaluator: what the stream's end has for them, and the matches they may forbid.
+# Negated components of the compiled evaluator: the stored end of the stream, and the matches that they may forbid.
 
 
 class MatchArrays(NamedTuple):
-    """Matches as arrays: the events and components of match i are those from offsets[i] to offsets[i + 1]."""
+    """Matches as arrays: match i has the events and labels (components) from offsets[i] up to offsets[i + 1]."""
 
     offsets: NDArray[np.int64]
     labels: NDArray[np.uint8]
@@ -156,7 +156,7 @@ class NegatedComponents:
         self._keys, self._times, self._bits = np.zeros(0, np.int32), np.zeros(0), np.zeros(0, np.int64)
         self._previous, self._following = np.zeros(0, np.int64), np.zeros(0, np.int64)
         self._data = np.zeros((0, 2 * len(layout.programs.columns)))
-        self._last = np.zeros(0, np.int64)  # of each partition the position of its last event
+        self._last = np.zeros(0, np.int64)  # the position of the last event of each partition
         self._rows = 16
         self.inexact = False
 
@@ -184,8 +184,9 @@ class NegatedComponents:
         self._following[before[there] - self.start] = positions[there]
 
     def standing(self, found: MatchArrays, at_end: bool = False) -> MatchArrays:
-        """Return the matches, withheld ones included, that no later event can refute. At the end no match is
-        withheld.
+        """Return the matches that no later event can forbid, including withheld matches.
+
+        At the end of the stream no match is withheld.
         """
         if self.withholds:
             found, self.withheld = self.withheld + found, NONE
@@ -242,7 +243,7 @@ class NegatedComponents:
         return [array[: self._stored] for array in arrays]
 
     def _resize(self, room: int, without: int = 0) -> None:
-        """Move the events to arrays with `room` entries, without the first ones."""
+        """Move the events to arrays with `room` entries, dropping the first `without` events."""
         moved = []
         for array in self._arrays():
             larger = np.zeros((room, *array.shape[1:]), array.dtype)
@@ -320,7 +321,7 @@ class CompiledBlockRunner:
     def try_advance(self, batch: Stream | pa.RecordBatch | pa.Table) -> pa.Table | Unsupported:
         """Return the matches of a batch like `advance`, or Unsupported if the loops cannot read the batch.
 
-        If it is not the first batch, the runner cannot be used afterwards.
+        If Unsupported is returned after the first batch, the runner cannot be used any more.
         """
         tables = []
         for S in pieces(batch, PIECE):
@@ -336,8 +337,9 @@ class CompiledBlockRunner:
         return self._table(*NONE)
 
     def count(self, batch: Stream | pa.RecordBatch | pa.Table) -> int:
-        """Return the number of matches that the rows of a batch complete. Matches are listed only if components are
-        negated.
+        """Return the number of matches that the rows of a batch complete.
+
+        Matches are listed only if there are negated components.
         """
         return _certain(self.tried_count(batch))
 
@@ -366,9 +368,7 @@ class CompiledBlockRunner:
         return _certain(self._ended(NONE))
 
     def _ended(self, earlier: MatchArrays) -> MatchArrays | Unsupported:
-        """Return the matches that the end of the stream completes, with earlier ones, except those that a negation
-        forbids.
-        """
+        """Return the earlier matches and those that the end of the stream completes, unless a negation forbids them."""
         found: list[list[tuple[int, int]]] = []
         for last in self._stopped():
             events, node = [], last
@@ -385,9 +385,9 @@ class CompiledBlockRunner:
     def match_streams(self, table: pa.Table, firsts: NDArray[np.int64]) -> MatchArrays | Unsupported:
         """Return the matches of several whole streams, one after the other in a table, by one pass of the loops.
 
-        firsts, int64 [streams], are the rows with which they begin; positions are rows. Each stream has its own
-        partitions, so no run looks at events of another stream. Its times are shifted after those of the stream before,
-        because windows are evaluated in the order of time. All streams end together.
+        firsts: int64 [streams], the row with which each stream begins. Positions are rows of the table. Each stream has
+        its own partitions, so no run looks at events of another stream. The times of each stream are shifted behind
+        those of the stream before, because windows are evaluated in the order of time. All streams end together.
         """
         if self.reading.stream_end != "stops":
             return Unsupported("streams are read together only if their end stops the runs under way")
@@ -475,7 +475,7 @@ class CompiledBlockRunner:
         return found
 
     def _piece(self, S: Stream, listed: bool) -> MatchArrays | Unsupported:
-        """Return the matches that some events complete; empty if they are only counted."""
+        """Return the matches that some events complete; none if matches are only counted."""
         if self._encoder is None and (refused := self._prepare(S.table)) is not None:
             return refused
         assert self._encoder is not None
@@ -558,7 +558,7 @@ class CompiledBlockRunner:
     # --- preparing ---
 
     def _prepare(self, table: pa.Table) -> Unsupported | None:
-        """Compile the conditions for the kinds of columns in the first batch. Refuse where that is impossible."""
+        """Compile the conditions for the kinds of columns in the first batch; return Unsupported if impossible."""
         kinds = kinds_of(table)
         layout = self._layouts.get(tuple(kinds.items())) or self._compiled.layout(kinds)
         if isinstance(layout, Unsupported):
@@ -573,7 +573,7 @@ class CompiledBlockRunner:
         return None
 
     def _keys(self, table: pa.Table) -> NDArray[np.int32]:
-        """Return the partition number of each event, int32 [rows]. Sometimes this drops partitions without runs."""
+        """Return the partition number of each event, int32 [rows]. This may drop partitions without runs."""
         assert self._encoder is not None
         alive = self._memory.head[:, 0] >= 0
         if self._negated is not None:
@@ -615,9 +615,7 @@ def bindings(
     budget: Budget = Budget(),
     operations: Operations = NO_OPERATIONS,
 ) -> set[Bindings]:
-    """Return the bindings of a query over a stream, by the readable evaluator if the compiled one does not support
-    them.
-    """
+    """Return the bindings of a query over a stream, by the readable evaluator if the compiled one does not support it."""
     found = tried_bindings(q, S, reading, budget)
     return evaluate.bindings(q, S, reading, budget, operations) if isinstance(found, Unsupported) else found
 

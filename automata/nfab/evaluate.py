@@ -42,8 +42,8 @@ from cerify.semantics.values import kind
 # ---------------------------------------------------------------------------------------------------------------------
 # Negated components, over a stream of which only the end is stored.
 #
-# The positions of events that could be the first of what a negated component describes, by their type and by the
-# conditions on one event, are stored as they come. Between the events of most matches there is none.
+# The positions of the events with which a negated component could begin, judging by their type and the conditions on
+# one event, are stored as the events come. Between the events of most matches there are none.
 
 
 class Past(Stream):
@@ -89,7 +89,7 @@ class NfabAbsences:
             del k.noted[: bisect_left(k.noted, start)]
 
     def forbid(self, M: Bindings) -> bool:
-        """Return whether events of a negated component occur in a match's scope, or may still occur there."""
+        """Return whether events of a negated component occur in its scope in the match, or may still occur there."""
         return any(k.is_there(M) for k in self.components)
 
 
@@ -114,7 +114,7 @@ class _Absence:
             self.noted.append(position)
 
     def is_there(self, M: Bindings) -> bool:
-        """Return whether the component describes events in the scope, or may describe future ones."""
+        """Return whether events of the component occur in its scope in the match, or may still occur there."""
         q, k, past, reading = self.q, self.k, self.past, self.reading
         low, high = neighbours(q, k, M, past.start, len(past))
         if is_unfinished(q, k, M, past, reading, range(low, high)):
@@ -135,7 +135,10 @@ class _Absence:
 
 @dataclass(slots=True, eq=False)
 class EventContext:
-    """An event and its position, with the numbers of the states whose conditions on one event it satisfies."""
+    """An event and its position.
+
+    passing: for the numbers of the states tested so far, whether the event satisfies their conditions on one event.
+    """
 
     event: Event
     position: int
@@ -162,7 +165,7 @@ class NfabSelection:
         return new if all(satisfied(p, read) for p in state.on_run) else None
 
     def passes(self, state: StatePlan, at: EventContext) -> bool:
-        """Return whether the event has the type, and satisfies the conditions on one event."""
+        """Return whether the event has the type of the state and satisfies the state's conditions on one event."""
         if state.number not in at.passing:
             event = at.event
             at.passing[state.number] = event.type == state.type and all(
@@ -197,7 +200,7 @@ class NfabSelection:
         return all(satisfied(p, read) for p in state.in_partition)
 
     def follows(self, state: StatePlan, values: RegisterValues, at: EventContext) -> bool:
-        """Return whether the event fits the next component (θ_begin of the next state), if the plan needs that."""
+        """Return whether the event fits the next component (θ_begin of the next state); False if irrelevant."""
         if state.is_last or (state.leaving == "by_condition" and state.skips_next):
             return False
         return self.select(self.plan.states[state.number + 1], values, at) is not None
@@ -208,8 +211,9 @@ class NfabSelection:
         return all(satisfied(p, read) for p in state.at_end)
 
     def spans(self, first: Event, event: Event) -> bool | None:
-        """Return whether an event is within the window that begins with a run's first event; None for incomparable
-        times.
+        """Return whether an event is within the window that begins with a run's first event.
+
+        Return None if the times are incomparable.
         """
         if self.q.within is None:
             return True
@@ -321,8 +325,8 @@ class BlockRunner:
         """
         if self.expires and not self._times.ascends(event.get(TIME)):
             error = Unordered(
-                f"event {self.position}: with WITHIN every event needs a time, and times must have one type "
-                "and not decrease; sort the stream, or pass it as a whole"
+                f"event {self.position} has no time, a time of another type, or a time less than before; WITHIN needs "
+                "ascending times: sort the stream, or pass it as a whole"
             )
             error.attribute = TIME
             raise error
@@ -449,7 +453,10 @@ class BlockRunner:
         return BufferNode(state.component, at.position, tuple(group.nodes.values()))
 
     def _match(self, group: RunGroup, hold: bool = True) -> None:
-        """Report the matches of runs in the final state, each node once."""
+        """Report the matches of runs in the final state, each node once.
+
+        hold: whether to withhold them if a negated component at the end may still forbid them.
+        """
         for node in group.nodes.values():
             if not node.is_match:
                 node.is_match = True
@@ -459,7 +466,7 @@ class BlockRunner:
                     self._found.append(node)
 
     def _matches_at_once(self, state: StatePlan, values: RegisterValues) -> bool:
-        """Return whether a Kleene plus in last place is a match whatever comes next, even if no event follows."""
+        """Return whether a run in a Kleene plus in last place is already a match, whatever follows."""
         if state.leaving == "by_condition":
             return self._selection.is_complete(state, values)
         return state.leaving == "after_each" or state.cut
@@ -479,8 +486,8 @@ class BlockRunner:
     def _expire(self, event: Event) -> None:
         """Delete the runs whose window is over at the event. A run in a Kleene plus in last place stops and is a match.
 
-        Because times ascend, a run that still waits for an event will never select one. A run of another partition has
-        seen only events of its own; it would have skipped all others, because they agree with none of its events.
+        Because times ascend, a run that still waits for an event will never select one. A run has seen only the events
+        of its own partition; it would have skipped all others, because they agree with none of its events.
         """
         last = self.plan.states[-1]
         while self.starts and self._selection.spans(self.starts[0][0], event) is False:
@@ -500,9 +507,7 @@ class BlockRunner:
                 del self.partitions[key]
 
     def _delete_past(self, absences: NfabAbsences, event: Event) -> None:
-        """Delete the events that negation cannot need any more: those whose window ends before the oldest run
-        begins.
-        """
+        """Delete the events that negation no longer needs: those whose window ends before the oldest run begins."""
         past = absences.past
         oldest = self.starts[0][0] if self.starts else event
         start = past.start
@@ -542,7 +547,7 @@ class StoredEvents(Sequence[Event]):
         self.start = self._end = start
         self._firsts: list[int] = []
         self._parts: list[Stream] = []
-        self._events: dict[int, Event] = {}  # those that were asked for: aggregates read an event many times
+        self._events: dict[int, Event] = {}  # the events read so far: aggregates read an event many times
 
     def add(self, S: Stream) -> None:
         """Store one more batch."""
@@ -568,7 +573,7 @@ class StoredEvents(Sequence[Event]):
         ]
         try:
             return pa.concat_tables([S.table for S in (streams or [Stream()])], promote_options="permissive")
-        except pa.ArrowException:  # no type has the values of both columns, as of a number and a text
+        except pa.ArrowException:  # no type has the values of both columns, such as a number and a text
             return Stream([event for S in streams for event in S]).table
 
     def __len__(self) -> int:
@@ -614,7 +619,7 @@ def count(
     budget: Budget = Budget(),
     operations: Operations = NO_OPERATIONS,
 ) -> int:
-    """Return the number of matches. Matches are listed only if negated components have to be checked on each match."""
+    """Return the number of matches. They are listed only if negated components have to be checked for each match."""
     E = BlockRunner(q, reading, budget, operations, ordered=ascend(S))
     if E.absences is not None:
         return sum(1 for _ in _all(E, S))
@@ -629,7 +634,7 @@ def first(
     budget: Budget = Budget(),
     operations: Operations = NO_OPERATIONS,
 ) -> list[Bindings]:
-    """Return the first `limit` matches to be completed. The stream is read only as far as these need."""
+    """Return the first `limit` matches to be completed. Later events of the stream are not read."""
     return list(islice(_all(BlockRunner(q, reading, budget, operations, ordered=ascend(S)), S), limit))
 
 

@@ -1,7 +1,7 @@
 """Query blocks of SASE+ behind the interface of all evaluators, readable and compiled.
 
 The saved state is the events from the beginning of the oldest run on. Reading them again leads to the same runs. So its
-size is bounded by the window; without one, by the age of the oldest run.
+size is bounded by the window or, without a window, by the age of the oldest run.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 # well-formed.
 
 Finder: TypeAlias = Callable[[sase.SaseQuery, Stream, Reading, Budget, Operations], Iterable[Bindings]]
-"""An evaluator of what PATTERN, WHERE and WITHIN of one block bind: run, answers or compiled."""
+"""A function that returns the bindings of PATTERN, WHERE and WITHIN of one block, such as evaluate.bindings."""
 
 Composed: TypeAlias = dict[str, Value | None]
 
@@ -121,7 +121,7 @@ def attributes_of(
 
 
 def _value(output: sase.Output, M: Bindings, S: Sequence[Event], operations: Operations) -> object:
-    """Return a value of one of the four types of sase07, section 2.1: atomic or a sequence, simple or composite."""
+    """Return the value of an output: simple or composite, atomic or a sequence (sase07, section 2.1)."""
     events = dict(M)
     match output:
         case sase.Simple(term):
@@ -142,8 +142,9 @@ def _composed(event: Event, names: tuple[str, ...]) -> Composed:
 
 
 def _result_event(m: Match, type_: str, last: Event) -> Event:
-    """Return the result event of a match for a named stream. Its time is that of the match's last event unless RETURN
-    sets it.
+    """Return the result event of a match for a named stream.
+
+    Unless RETURN sets its time, it has the time of the last event of the match.
     """
     made = {} if m.result is None else dict(m.result.attributes)
     attributes = {TIME: last.get(TIME), **{name: value for name, value in made.items() if value is not None}}
@@ -169,8 +170,8 @@ def non_overlapping(
 ) -> list[Bindings]:
     """Return the matches that NON-OVERLAP keeps (icde08, section II.C).
 
-    From each partition it takes the best match, then the best match that does not overlap it, and so on. The reading
-    determines which match is the best.
+    From each partition it takes the best match, then the best match that overlaps none taken before, and so on. The
+    reading determines which match is the best.
     """
     partitions: dict[object, list[Bindings]] = {}
     for M in found:
@@ -221,11 +222,13 @@ def block_of(q: sase.Tree) -> sase.SaseQuery | Unsupported:
     """Return the query if it is one block over the input; otherwise the reason why it cannot run in batches."""
     if not isinstance(q, sase.SaseQuery) or q.source not in (None, sase.INPUT_STREAM):
         return Unsupported(
-            "batch evaluation supports one query block that reads the input; collect the stream for other queries"
+            "batch evaluation supports only a single query block that reads the input; for other queries collect the "
+            "stream and use cerify.match"
         )
     if q.returned.non_overlap:
         return Unsupported(
-            "batch evaluation does not support NON-OVERLAP, which compares matches with later ones; collect the stream"
+            "batch evaluation does not support NON-OVERLAP, which compares matches with later matches; collect the "
+            "stream and use cerify.match"
         )
     return q
 
@@ -259,7 +262,7 @@ class BlockEvaluator(Evaluator):
     def push_stream(self, S: Stream, limit: int | None = None) -> list[Match]:
         """Read the next events like `push`, given a Stream.
 
-        Raises BudgetExceeded also for more than budget.matches.
+        Also raises BudgetExceeded if there are more than budget.matches.
         """
         return self._matches(self._advanced(S, lambda: self._runner.bound(S)), limit)
 
@@ -303,7 +306,7 @@ class BlockEvaluator(Evaluator):
     def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
         return type(self), (self.q, self.reading, self.budget, dict(self.operations))
 
-    # --- what the two define ------------------------------------------------------------------------------------------
+    # --- what the subclasses define -----------------------------------------------------------------------------------
 
     @abstractmethod
     def runner(self) -> BlockRunner | CompiledBlockRunner:
@@ -315,18 +318,16 @@ class BlockEvaluator(Evaluator):
         self._runner.begin(start)
 
     def columns(self) -> dict[str, str]:
-        """Return the data of the columns that has to be saved."""
+        """Return what a saved state has to know about columns, for its header."""
         return {}
 
     def with_columns(self, table: pa.Table, head: dict[str, str]) -> pa.Table:
-        """Return the saved events with the columns that `columns` described in the header."""
+        """Add to the saved events the missing columns that the header names; see `columns`."""
         return table
 
     @property
     def counters(self) -> Counters:
-        """Return the counters. nodes: those of the shared buffer, or in compiled loops of each run. states: those of
-        the automaton.
-        """
+        """Return the counters. nodes: the nodes of the shared buffer, or in compiled loops of all runs."""
         return Counters(self.position - self._first, self._runner.node_count, len(self._runner.plan.states))
 
     # --- for both -----------------------------------------------------------------------------------------------------
@@ -356,7 +357,7 @@ class BlockEvaluator(Evaluator):
         return sorted(matches)[:limit]
 
     def _delete_unneeded(self) -> None:
-        """Delete the events that no future match contains, except the last one: later times are compared with it."""
+        """Delete the events that no future match contains. The last event stays: later times are compared with it."""
         self._events.delete_before(min(self._runner.oldest(), max(self.position - 1, 0)))
         self._most = 2 * (self.position - self._events.start) + SPARE
 
@@ -371,7 +372,7 @@ class ReadableSaseEvaluator(BlockEvaluator):
 
 
 class CompiledSaseEvaluator(BlockEvaluator):
-    """Finds the matches of one query block by compiled loops. Raises Unsupported, also at the first batch."""
+    """Finds the matches of one query block by compiled loops. Raises Unsupported, perhaps only at a batch."""
 
     state_word = "CompiledEvaluator"
 

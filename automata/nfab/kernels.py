@@ -1,21 +1,21 @@
 """Follow the runs of a SASE+ query in compiled loops over flat arrays; the readable twin is evaluate.BlockRunner.
 
-The loops are long, and have a parameter for each array, for the reason that automata/evaluate/jit.py gives.
+automata/evaluate/jit.py says why the loops are long and have a parameter for each array.
 
 Arrays, with n events, D columns that conditions read, P states, C registers:
 
     bits    int64 [n]          bit s is set if the event has the type and passes the conditions on one event of state s
-    keys    int32 [n]          the partition of each event, 0 if it has one of its own
-    times   float64 [n]        the times, where there is a window
-    data    float64 [n, 2 D]   the columns, each with a column that is 0 where a value is missing
-    plan    int32 [.]          the query, and work float64 [.] a stack and constants: see opcodes.py
+    keys    int32 [n]          the partition of each event, 0 if the event is alone in its partition
+    times   float64 [n]        the times, if there is a window
+    data    float64 [n, 2 D]   the columns, each followed by a column that is 0 where a value is missing
+    plan    int32 [.]          the query; work, float64 [.], a stack and constants: see opcodes.py
     initial float64 [2 C + 1]  the registers of a new run
     numbers int64 [10]         counters that live from batch to batch, see opcodes.py
     head    int32 [keys, 2]    the first run of each partition, and how many it has
     runs    int32 [R, 3]       the next run of the partition, the state, the last node; free rows are linked too
-    registers float64 [R, 2 C + 1]  the time of the first event of a run; its registers, each with 0 if it is empty
-    nodes   int64 [N, 5]       the node before, position, component, how many there are, when a run last waited with it
-    queue_times float64, queue_keys int32   the runs that began, by time, to be looked at when their window is over
+    registers float64 [R, 2 C + 1]  the time of the first event of a run; its registers, each followed by 0 if empty
+    nodes   int64 [N, 5]       the node before, position, component, number of nodes up to it, when a run last waited
+    queue_times float64, queue_keys int32   the runs that began, by time, to be checked when their window is over
     pending int64 [.]          the last nodes of matches to be written
 Nodes that no run needs are deleted when there is no room; the order of the others does not change.
 """
@@ -28,15 +28,15 @@ from cerify.automata.evaluate.jit import bare, compiled, inlined
 from cerify.automata.nfab import opcodes as op
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The moves of one run of an NFA^b with one event, compiled into the loop in kernels.py, which describes the arrays.
+# The moves of one run of an NFA^b with one event, compiled into the loop `advance`.
 #
-# They are long, and have a parameter for each array, for the reason that automata/evaluate/jit.py gives. The numbers
-# of runs and states are int64 wherever they are passed on: numba compiles a function for each type it gets.
+# The numbers of runs and states are int64 wherever they are passed on, because numba compiles a function for each type
+# that it gets.
 
 
 @inlined
 def holds(low, high, plan, work, data, e, registers, run, numbers):  # type: ignore[no-untyped-def]
-    """Return whether the conditions in code[low:high] are true of event e and the registers of a run."""
+    """Return whether the conditions in plan[low:high] hold for event e and the registers of a run."""
     if low == high:
         return True
     top = -2
@@ -113,7 +113,7 @@ def remember(place, plan, data, e, registers, run, numbers):  # type: ignore[no-
                 if detail and abs(y + x) >= op.EXACT:
                     numbers[op.ERROR] = op.INEXACT
             else:
-                # x takes the place of the first value that it is better than, which goes on to the next; NaN fills all
+                # x replaces the first value that is worse, and that value goes on to the next place; NaN fills all
                 for best in range(register, register + 2 * detail, 2):
                     y = registers[run, best]
                     empty = registers[run, best + 1] == 0.0
@@ -140,7 +140,7 @@ def agrees(place, marked, plan, data, e, registers, run):  # type: ignore[no-unt
 
 @inlined
 def twin(run, runs, registers, numbers):  # type: ignore[no-untyped-def]
-    """Copy a run."""
+    """Copy a run; return the number of the copy."""
     new = numbers[op.FREE]
     numbers[op.FREE] = runs[new, 0]
     numbers[op.ALIVE] += 1
@@ -168,14 +168,14 @@ def add(run, key, runs, head):  # type: ignore[no-untyped-def]
 
 @inlined
 def matched(node, pending, numbers):  # type: ignore[no-untyped-def]
-    """Write the match whose last node is this one."""
+    """Add a match, given its last node, to the matches to be written."""
     pending[numbers[op.PENDING]] = node
     numbers[op.PENDING] += 1
 
 
 @inlined
 def select(run, s, key, position, plan, work, data, e, registers, runs, nodes, head, pending, numbers):  # type: ignore[no-untyped-def]
-    """Let a run select an event: it moves to the next state, or is a match."""
+    """Let a run select an event: the run moves to the next state, or becomes a match."""
     place = s * op.WIDTH
     node = numbers[op.NODES]
     numbers[op.NODES] += 1
@@ -341,7 +341,7 @@ def advance(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """Read a batch from the event `start` on; return the event at which to continue after enlarging an array.
 
-    offsets, labels (components) and events (positions) describe the matches.
+    offsets, labels (components) and events (positions) are the matches, as in MatchArrays.
     """
     windowed = width >= 0
     for e in range(start, bits.size + 1):
@@ -433,13 +433,12 @@ def advance(  # type: ignore[no-untyped-def]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Negated components in compiled loops, looked for around matches that are found; the same in plain
-# Python is NfabAbsences of evaluate.py.
+# Look for negated components around matches, in compiled loops; the readable twin is evaluate.NfabAbsences.
 #
-# With the arrays of kernels.py, and of the end of the stream that is stored, from position base on: keys, times, bits
-# and data, a row for each event; previous and following: int64, the positions of the events of its partition before
-# and after it, -1 if there is none. negated and begins are those of a Layout. match, now and then: float64 [1 or R, 2
-# C + 1], registers of the match, and of the series of a component that are under way.
+# The end of the stream is stored, from position `base` on. keys, times, bits and data have a row for each stored event.
+# previous and following, int64, have the positions of the events before and after it in its partition, or -1. negated
+# and begins: see programs.ArrayLayout. match, float64 [1, 2 C + 1], has the registers of the match; `now` and `then`,
+# float64 [R, 2 C + 1], those of the open series of a component.
 
 
 @inlined
@@ -463,10 +462,10 @@ def completes(  # type: ignore[no-untyped-def]
     begin, end, s, side, first, last, base, following, times, bits, data, plan, work, match, now, then, numbers, scale,
     width, closed,
 ):  # fmt: skip
-    """Return 1 if a series of a negated component, begun at event `begin`, is complete before event `end`.
+    """Return 1 if a series of a negated component that begins at event `begin` is complete before event `end`.
 
-    s: the first state of the component. Return 0 if there is no such series, and -1 if more series are open than there
-    are rows. Events of other partitions are skipped: where a strategy forbids that, there is only one partition.
+    Return 0 if there is no such series, and -1 if more series are open than there are rows. s: the first state of the
+    component. Events of other partitions are skipped: if a strategy forbids that, there is only one partition.
     """
     more = s + 1
     place = more * op.WIDTH
@@ -504,7 +503,7 @@ def stand(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """Write into `stands`, from match `start` on, 0 for each match that a negated component forbids, and 1 for others.
 
-    Return the number of matches, or the number of the match for which the arrays now and then are too short.
+    Return the number of matches, or the index of the match for which the arrays `now` and `then` are too short.
     """
     for m in range(start, stands.size):
         low, high = offsets[m], offsets[m + 1]

@@ -19,7 +19,7 @@ Move = Literal["begin", "take", "ignore", "proceed"]
 """The four kinds of edges."""
 
 Part = Literal["begin", "take", "ignore", "proceed", "forced-stop", "auto-stop"]
-"""What has a formula: the edges, and the two conditions that termination is put together from (section 3.2)."""
+"""The parts that have a formula: the edges, and the two conditions that determine termination (section 3.2)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +108,8 @@ class NfabTest:
 
 @dataclass(frozen=True, slots=True)
 class Elapsed:
-    """Tests whether the current event is within the window that begins with the first event; `over`: whether it is
-    after it.
+    """Tests whether the current event is within the window that begins with the first event; with `over`, whether the
+    current event is after this window.
     """
 
     state: NfabState
@@ -133,7 +133,7 @@ TRUE, FALSE = Truth(True), Truth(False)
 
 @dataclass(frozen=True, slots=True)
 class NfabEdge:
-    """An edge. Its formula is the θ of its source and its kind."""
+    """An edge. Its formula is the θ of its source and its move."""
 
     source: NfabState
     move: Move
@@ -147,7 +147,7 @@ class NfabEdge:
 
 @dataclass(frozen=True)
 class NFAb:
-    """A = (Q, E, θ, q1, F): the states in their order, from q1 to F."""
+    """An automaton A = (Q, E, θ, q1, F). states: in order, from q1 to F."""
 
     states: tuple[NfabState, ...]
     edges: tuple[NfabEdge, ...]
@@ -165,9 +165,7 @@ class NFAb:
 
 
 def line(states: tuple[NfabState, ...]) -> tuple[NfabEdge, ...]:
-    """Return the edges of a line of states (sase07, A.2): loops to ignore, except on q1 and F, begin, take and
-    proceed.
-    """
+    """Return the edges of a line of states (sase07, A.2): begin, take and proceed; ignore except on q1 and F."""
     edges: list[NfabEdge] = []
     for q, following in pairwise(states):
         if q.kind == "more":
@@ -185,7 +183,7 @@ PARTS: tuple[tuple[str, tuple[Part, ...]], ...] = (
     ("event selection strategy", ("ignore",)),
     ("termination criteria", ("forced-stop", "auto-stop", "proceed")),
 )
-"""The rows of Figure 2(b), and which formulas stand in them."""
+"""The rows of Figure 2(b), and the formulas in each row."""
 
 
 def show(A: NFAb) -> str:
@@ -199,7 +197,7 @@ def show(A: NFAb) -> str:
 
 
 def show_states(A: NFAb) -> str:
-    """Return the line of states; loops to take and to ignore follow the state that has them."""
+    """Return the line of states; after each state stand its take and ignore loops."""
     loops = {q: [e.move for e in A.edges if e.source == e.target == q] for q in A.states}
     forward = {e.source: e.move for e in A.edges if e.source != e.target}
     text = "→ " + _with_loops(A.initial, loops[A.initial])

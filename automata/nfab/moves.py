@@ -29,17 +29,19 @@ from cerify.semantics.values import Value, kind
 # ---------------------------------------------------------------------------------------------------------------------
 # The aggregates of SASE+, one event at a time: sase07, section 2.2.4 and footnote 3.
 #
-# A fold has a start, a step for one more value, and a result. A state is a number, a tuple of values, or None once no
-# value can come of it; a user's operation has states of its own types. The rules for absent values, kinds and NaN are
-# those of semantics/sase/denote.py, the definition, of which nothing is used here.
+# A fold has a start, a step for one more value, and a result. A state is a number, a tuple of values, or None if the
+# aggregate will have no value; a user's operation has states of its own types. The rules for absent values, kinds and
+# NaN are those of the definition, semantics/sase/denote.py, but no code of the definition is used here.
 
 State = Any
 
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """An aggregate as a loop: the state before the first value, the state after one more value, and a state's
-    result.
+    """An aggregate as a loop.
+
+    start: the state before the first value. step: computes the state after one more value. result: the aggregate's
+    value in a state.
     """
 
     start: State
@@ -53,9 +55,7 @@ class Fold:
 
 
 def fold_of(aggregate: SaseAggregate, operations: Operations = NO_OPERATIONS) -> Fold:
-    """Return the fold of an aggregate. Raises Unsupported for an unregistered name, and IllFormed for a missing
-    rank.
-    """
+    """Return the fold of an aggregate. Raises Unsupported for an unregistered name, IllFormed for a missing rank."""
     match aggregate.function:
         case "count":
             return Fold(0, _one_more, _itself)
@@ -124,7 +124,7 @@ def _mean(state: State) -> Value | None:
 
 
 def _best(k: int, highest: bool) -> Fold:
-    """Return the k-th highest or lowest value. The state is the k best values, ascending, or NaN alone.
+    """Return the fold for the k-th highest or lowest value. A state is the k best values, ascending, or NaN alone.
 
     Of equal values, such as 1 and 1.0, the earlier one is better.
     """
@@ -184,15 +184,16 @@ def _failed(name: str, error: Exception) -> IllFormed:
 # ---------------------------------------------------------------------------------------------------------------------
 # The values of identifiers over a buffer, and whether an event is in the window: sase07, appendix A.2.
 #
-# While an array a has n events in the buffer, a[1] is the first of them, a[i] and a[a.LEN] the n-th, a[i-1] the one
-# before it and a[..i-1] all but the n-th. The event that is looked at is in the buffer where a formula speaks of it.
+# While an array a has n events in the buffer, a[1] is the first event, a[i] and a[a.LEN] are the n-th, a[i-1] is the
+# event before the n-th, and a[..i-1] are all before the n-th. If a formula mentions the current event, the buffer
+# already contains it.
 
 Values: TypeAlias = Callable[[Attribute], Value | None]
 """The value of each reference and aggregate, None where there is none."""
 
 NO_NUMBERS = (bool, str, datetime)
 INDEX: Mapping[Identifier, int] = {"a": 0, "a[1]": 0, "a[i]": -1, "a[a.LEN]": -1, "a[i-1]": -2}
-"""Which event of its array an identifier is instantiated with."""
+"""The index of the event to which an identifier refers, in the array of its variable."""
 
 
 def values_in(buffer: Bindings, S: Sequence[Event], operations: Operations = NO_OPERATIONS) -> Values:
@@ -267,10 +268,9 @@ class NfabRun:
 
     @property
     def pairs(self) -> tuple[tuple[int, str], ...]:
-        """Return the run in the notation of sase07, A.2, with positions from 0: each identifier with the event bound to
-        it.
+        """Return the run in the notation of sase07, A.2: pairs (position of an event, identifier bound to it).
 
-        The last pair is the state reached and the position looked at.
+        Positions count from 0. The last pair is the current position and the state reached.
         """
         taken = [(step.at, step.state) for step in self.steps if step.move in ("begin", "take")]
         names = []
@@ -300,7 +300,7 @@ class Runs:
         self._ignoring = {edge.source for edge in A.edges if edge.move == "ignore"}
 
     def all(self, start: int | None = None) -> Iterator[NfabRun]:
-        """Yield all runs that begin at the position, or anywhere: each before the runs that extend it."""
+        """Yield all runs that begin at `start` (None: anywhere), each run before the runs that extend it."""
         starts = range(len(self.S)) if start is None else (start,)
         pending = [NfabRun((), NfabConfiguration(self.A.initial, j)) for j in reversed(starts)]  # (base case)
         made = 0
@@ -342,9 +342,7 @@ class Runs:
     def reached(
         self, initial: Iterable[NfabConfiguration], looking: Callable[[NfabConfiguration], bool] = lambda now: True
     ) -> Iterator[NfabConfiguration]:
-        """Return all configurations that runs from these reach through configurations accepted by `looking`,
-        each once.
-        """
+        """Yield, each once, the configurations that runs from `initial` reach, if `looking` accepts all on the way."""
         seen: set[NfabConfiguration] = set()
         pending = list(initial)
         while pending:
@@ -357,9 +355,7 @@ class Runs:
             pending.extend(following for _, following in self.moves(now))
 
     def accepts(self) -> bool:
-        """Return whether some accepting run reads the stream from its first event to its last, so that the stream is in
-        L(A).
-        """
+        """Return whether the stream is in L(A): some accepting run reads it from its first event to its last."""
         end = len(self.S)
         return end > 0 and any(run.now.at == end for run in self.accepting(0))
 
@@ -390,8 +386,9 @@ class Runs:
         return self.label(nfab.NfabLabel(now.state, part), now)
 
     def label(self, label: nfab.NfabLabel, now: NfabConfiguration) -> bool:
-        """Return whether the formula with this label holds now. After the last event begin, take and ignore are
-        false.
+        """Return whether the formula with this label holds in the configuration.
+
+        After the last event, `begin`, `take` and `ignore` are false.
         """
         if now.at == len(self.S):
             match label.part:
@@ -460,10 +457,11 @@ def _within(now: NfabConfiguration, M: Bindings) -> bool:
 # ---------------------------------------------------------------------------------------------------------------------
 # Negated components: a small automaton of their own, run between the events of a match.
 #
-# Section 3 of sase07 leaves negation out of the automaton. Here a match of the other components stands if no run of
-# the negated component's own automaton is in its scope. The scope lies strictly between the neighbours' events. Of a
-# component in front it begins where the window begins that ends with the match, or with the stream; of one at the end
-# it is over with the window that begins with the match. What its strategy means: docs/decisions/sase.md.
+# Section 3 of sase07 leaves negation out of the automaton. Here a match of the positive components stands if the
+# automaton of the negated component accepts no events in its scope. The scope lies strictly between the events of the
+# neighbours. For a component in front it begins with the stream, or with the window that ends with the match. For a
+# component at the end it ends with the window that begins with the match. docs/decisions/sase.md says what the strategy
+# of a negated component means.
 
 
 def present(q: sase.SaseQuery, k: sase.Component, M: Bindings, runs: Runs) -> bool:
@@ -476,9 +474,7 @@ def present(q: sase.SaseQuery, k: sase.Component, M: Bindings, runs: Runs) -> bo
 
 
 def accepted(own: Runs, M: Bindings, starts: Iterable[int], scope: list[int]) -> bool:
-    """Return whether a run of a negated component's automaton that begins at one of the starts accepts events of its
-    scope.
-    """
+    """Return whether the automaton of a negated component accepts events of its scope, beginning at one of `starts`."""
     inside = frozenset(scope)
 
     def looking(now: NfabConfiguration) -> bool:
@@ -498,7 +494,7 @@ def scope_of(q: sase.SaseQuery, k: sase.Component, M: Bindings, runs: Runs) -> l
 
 
 def neighbours(q: sase.SaseQuery, k: sase.Component, M: Bindings, start: int, end: int) -> tuple[int, int]:
-    """Return the bounds of the scope between a negated component's neighbours. start, end: the bounds of the stream."""
+    """Return (low, high): the scope is in range(low, high), between the neighbours. start, end: the stream's bounds."""
     bound = dict(M)
     at = q.pattern.index(k)
     before = [c.variable for c in q.pattern[:at] if not c.negated]
@@ -520,7 +516,7 @@ def is_unfinished(
 def in_scope(
     q: sase.SaseQuery, k: sase.Component, M: Bindings, S: Sequence[Event], reading: Reading, positions: Iterable[int]
 ) -> list[int]:
-    """Return the positions between a negated component's neighbours that are in the window."""
+    """Return those of the positions, between a negated component's neighbours, that are in its window."""
     window, closed = q.within, reading.window == "closed"
     first, last = M[0][1][0], M[-1][1][-1]
     if window is None:
