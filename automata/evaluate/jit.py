@@ -5,9 +5,10 @@ functions that are compiled into a loop, and on constants from other modules. So
 contain a hash of the sources of all modules that the loop may use; see `sources`.
 
 numba counts references to arrays, even where one loop only passes an array to another. In a loop that does so for each
-event, the counting takes most of the time. `bare` and `part` compile such loops without it; the loops must allocate no
-arrays. numba also counts references to an object that holds arrays, so a loop takes each array as a parameter. A loop
-stays one function if its parts would need nearly all arrays: some loops have a hundred lines and twenty parameters.
+event, the counting takes most of the time. `bare` and `part` compile such loops without the counting; the loops must
+allocate no arrays. numba also counts references to an object that holds arrays, so a loop takes each array as a
+parameter. A loop stays one function if its parts would need nearly all arrays: some loops have a hundred lines and
+twenty parameters.
 """
 
 from __future__ import annotations
@@ -122,7 +123,7 @@ class _NamedBySources(_ResultCache):  # type: ignore[misc]
         super().__init__(loop)
 
     def get_filename_base(self, fullname: str, abiflags: str) -> str:
-        """Return how the names of the files begin; numba adds the endings."""
+        """Return the first part of the names of the files; numba adds the endings."""
         return f"{super().get_filename_base(fullname, abiflags)}-{self.fingerprint}"
 
 

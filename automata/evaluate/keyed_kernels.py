@@ -56,7 +56,7 @@ def update_keyed(  # type: ignore[no-untyped-def]
     first position in its window. base: the position of the first event. skip to busy: see TransitionTables. consume:
     whether a completed set drops all partial matches. roots: int64 [R, 2], a row (position, node) for each completed
     set of complex events. counters: the number of nodes; the number of the current stream; how many nodes and roots the
-    event may need before which the loop stopped. Working memory: made, into: int32 [2 × rows of marks]; aside: int32
+    next event may need. Working memory: made, into: int32 [2 × rows of marks]; aside: int32
     [S × (3 + W)].
     """
     states, row_width, width = rows.shape[1], rows.shape[2], rows.shape[2] - NODES

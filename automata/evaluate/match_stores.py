@@ -298,7 +298,7 @@ class TreeStore(MatchStore):
 
 
 def require_tree(tree: NDArray[Any], position: int) -> None:
-    """Raise ValueError unless each node comes after its children and has a position before this one."""
+    """Raise ValueError unless each node comes after its children and is at a position before `position`."""
     below, inner = np.arange(1, tree.size), slice(1, None)
     children = tree["left"][inner], np.maximum(tree["right"][inner], 0)
     require(all(((c >= 0) & (c < below)).all() for c in children), "a node comes before its children")

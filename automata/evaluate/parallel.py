@@ -232,7 +232,7 @@ def shares_of(table: pa.Table, name: str, workers: int) -> NDArray[np.uint8]:
         by_text: NDArray[np.uint8] = np.array(hashes or [0], np.uint8)[codes]
         return by_text
     if pa.types.is_timestamp(column.type):
-        column = column.cast(pa.timestamp("us"), safe=False).cast(pa.int64())  # any share will do for nanoseconds
+        column = column.cast(pa.timestamp("us"), safe=False).cast(pa.int64())  # nanoseconds do not matter here
     # as floats, since 1 and 1.0 are one key, even if the column's type changes between batches; -0.0 + 0.0 is 0.0
     values = pc.fill_null(column.cast(pa.float64(), safe=False), 0.0).to_numpy() + 0.0
     shares: NDArray[np.uint8] = ((values.view(np.uint64) * GOLDEN >> np.uint64(48)) % np.uint64(workers)).astype(

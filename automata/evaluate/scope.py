@@ -167,8 +167,8 @@ def refuse_inside(core: Formula) -> Unsupported | None:
         ):
             return Unsupported(
                 "batch evaluation supports a partition or a window on values only around the whole formula "
-                "(FILTER, IN, START, STRICT and UNLESS may stand outside it, with it on the left of UNLESS); collect "
-                "the stream and use cerify.match",
+                "(FILTER, IN, START and STRICT may stand outside it, and so may UNLESS after it); collect the stream "
+                "and use cerify.match",
                 psi.span,
             )
     return None

@@ -142,7 +142,7 @@ def ascends(table: pa.Table, name: str) -> bool:
 
 
 def _measured(table: pa.Table, name: str) -> tuple[NDArray[Any], NDArray[np.bool_], str]:
-    """Return (values, mask, kind) for a column: its values as numbers, which are measurable, and their kind."""
+    """Return (values, mask, kind) for a column: its values as numbers, whether each is measurable, and their kind."""
     nothing = np.zeros(table.num_rows), np.zeros(table.num_rows, np.bool_), ""
     if name not in table.column_names:
         return nothing

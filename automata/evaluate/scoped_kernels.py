@@ -205,7 +205,7 @@ def update_scoped(  # type: ignore[no-untyped-def]
     its window. base: the position of the first event. skip to busy: see TransitionTables. consume: whether a completed
     set drops all partial matches. roots: int64 [R, 2], a row (position, node) for each completed set of complex events.
     counters: the number of nodes; the state of the run without marks, or -1; the total number of keys in slots; how
-    many nodes and roots the event may need before which the loop stopped. scratch: five int32 [max(S, 2 × rows of
+    many nodes and roots the next event may need. scratch: five int32 [max(S, 2 × rows of
     marks)]; twice, because a state may belong to the run without marks and to other runs.
     """
     states, width = slot.size, rows.shape[2] - NODES

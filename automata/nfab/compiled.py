@@ -615,7 +615,7 @@ def bindings(
     budget: Budget = Budget(),
     operations: Operations = NO_OPERATIONS,
 ) -> set[Bindings]:
-    """Return the bindings of a query over a stream; the readable evaluator helps out if the loops do not support it."""
+    """Return the bindings of a query over a stream. If the loops do not support it, use the readable evaluator."""
     found = tried_bindings(q, S, reading, budget)
     return evaluate.bindings(q, S, reading, budget, operations) if isinstance(found, Unsupported) else found
 
