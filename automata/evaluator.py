@@ -30,7 +30,7 @@ from cerify.semantics.values import ValueKind
 # Saved states: the bytes of an evaluator after a header, which names the evaluator and the query and has a checksum.
 #
 # A state is a line of JSON and, after it, the data. It is accepted only if it is, byte for byte, what `seal` writes.
-# The checksum finds damage. It is not a signature: whoever can write a state can forge one.
+# The checksum finds damage. It is not a signature: anyone can write a valid state.
 
 MAGIC, VERSION = "cerify saved state", 5
 EVALUATORS = {
