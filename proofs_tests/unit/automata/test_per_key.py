@@ -231,7 +231,7 @@ def test_damaged_rows_of_keys_are_found() -> None:
 @pytest.mark.parametrize("query", [QUERIES[0], "(A ; B) WITHIN 50 EVENTS PARTITION BY [k]"])
 @pytest.mark.parametrize(
     ("field", "value", "message"),
-    [("left", 1 << 30, "above its children"), ("event", 1 << 40, "saved"), ("floor", 1 << 40, "saved")],
+    [("left", 1 << 30, "comes before its children"), ("event", 1 << 40, "saved"), ("floor", 1 << 40, "saved")],
 )
 def test_damaged_nodes_are_found(query: str, field: str, value: int, message: str) -> None:
     E = CompiledCelEvaluator(parse(query))
