@@ -156,7 +156,7 @@ def test_the_first_row_of_a_window_is_kept_to_the_last_digit(kind: pa.DataType) 
 )
 def test_the_state_of_another_query_is_refused(query: SparkQuery, other: SparkQuery) -> None:
     saved = compiled(query.to_json()).start().save()
-    with pytest.raises(InputError, match=r"the state is of another|no saved"):
+    with pytest.raises(InputError, match=r"the state was saved with another|the state was saved by|no saved"):
         compiled(other.to_json()).restore(saved)
 
 
