@@ -52,7 +52,7 @@ class Choices:
     choices that no question distinguishes from it. apart: a question that would distinguish it from the first of them.
     replayed: the number of wrong answers without the choice, and with it. looked: for each axis, the answers to
     questions on which all its values predict the same answer. nearly: the choices that the first search found; some of
-    them are contradicted.
+    them are contradicted. settled: the choices accepted so far, which a search that ends early reports.
     """
 
     language: str
@@ -68,6 +68,7 @@ class Choices:
     replayed: dict[Choice, tuple[int, int]] = field(default_factory=dict)
     looked: dict[str, list[CaseResult]] = field(default_factory=dict)
     nearly: Sequence[Choice] = ()
+    settled: Sequence[Choice] = ()
     _streams: dict[str, Stream] = field(default_factory=dict)
     _possible: dict[Choice, bool] = field(default_factory=dict)
     _elements: dict[str, Elements] = field(default_factory=dict)

@@ -37,6 +37,8 @@ SAMPLE = 120  # failing cases on which choices are compared
 COMPARED = 60  # answers to failing cases, and as many right ones, on which each choice is compared with its rivals
 UNPASSED = 6  # answers that one of the choices has to give if the engine passed no case
 SHOWN = 3  # causes of a defect that are listed
+EARLY = 0.25  # the share of the time in which choices are looked for that give many wrong answers
+FEATURES = 40  # features whose cheapest wrong answers suggest such choices
 
 
 def chosen_for(choices: Choices, smallest: Sequence[CaseResult], failing: Sequence[CaseResult]) -> list[Choice]:
@@ -75,6 +77,35 @@ def chosen_for(choices: Choices, smallest: Sequence[CaseResult], failing: Sequen
         taking(giving(tuple(taken), tuple(left)))
     only = [covers[c].difference(*(covers[other] for other in taken if other != c)) or covers[c] for c in taken]
     return revised(choices, taken, [[smallest[i] for i in own] for own in only], failing)
+
+
+def likely_causes(choices: Choices, failing: Sequence[CaseResult], answered: Sequence[CaseResult]) -> list[Choice]:
+    """Return choices that each give several wrong answers, and that no answer contradicts; the most frequent first.
+
+    The cheapest case of each feature suggests choices. This takes seconds, while the search for smaller cases and for
+    causes may use up the time. Raises DiagnosisStopped.
+    """
+    wrong = sorted((one for one in failing if given_by(one) is not None), key=_cost)
+    first = list({one.case.feature: one for one in reversed(wrong)}.values())[-FEATURES:]
+    likely = [choice for choice in choices if any(choices.reproduces([choice], one) for one in first)]
+    given = {choice: {n for n, one in enumerate(wrong) if choices.reproduces([choice], one)} for choice in likely}
+    taken, left = list[Choice](), set(range(len(wrong)))
+    while free := {c: len(given[c] & left) for c in likely if not _is_axis_taken(c, taken)}:
+        best = max(free, key=lambda choice: free[choice])
+        if free[best] < UNPASSED:
+            break
+        taken.append(best)
+        left -= given[best]
+    judge = ChoiceScorer(choices, sorted(answered, key=_cost))
+    stands = judge.confirm(taken)
+    for choice in stands:
+        choices.alike[choice] = tuple(judge.alike(choice, stands))
+        choices.replayed[choice] = len(wrong), len(wrong) - len(given[choice])
+    return stands
+
+
+def _cost(result: CaseResult) -> tuple[int, str]:
+    return len(result.case.query) + 8 * len(result.case.events), result.case.id
 
 
 def revised(
@@ -243,6 +274,17 @@ def defects_behind(
 ) -> list[Defect]:
     """Return the defects behind the failures of a run, beginning with those that explain most cases."""
     silent = silent_failures(failures, results)
+    known = {
+        language: Choices(
+            language,
+            [r.case for r in sorted(results, key=_cost) if r.outcome == "passed" and r.case.language == language],
+            peeler.oracle.find_choices(language),
+            watch=peeler.watch,
+        )
+        for language in dict.fromkeys(result.case.language for result in failures)
+    }
+    for choices in known.values():
+        _suggest(peeler, choices, failures, results)
     kernels = peeler.kernels(
         [r for r in failures if r.case.id not in silent],
         lambda done, total: progress("looking for defects", done, total),
@@ -253,15 +295,11 @@ def defects_behind(
     by_id = {result.case.id: result for result in results}
     found: list[tuple[DefectGroup, Choices]] = []
     for language in dict.fromkeys(kernel.signature.language for kernel in kernels):
-        passed = sorted(
-            (r.case for r in results if r.outcome == "passed" and r.case.language == language),
-            key=lambda case: (len(case.query) + 8 * len(case.events), case.id),
-        )
+        choices = known[language]
         own = [kernel for kernel in kernels if kernel.signature.language == language]
         failing = [result for result in failures if result.case.language == language]
         answered = [result for result in results if result.case.language == language]
         empty = always_empty(answered)
-        choices = Choices(language, passed, peeler.oracle.find_choices(language), watch=peeler.watch)
         choices.silencing = empty and _one_choice_silences(choices, answered)
         choices.excluded = empty and not choices.silencing
         hurried = peeler.watch.interrupted  # it takes seconds to parse all queries of a long suite
@@ -274,6 +312,22 @@ def defects_behind(
     found.sort(key=lambda pair: (-len(pair[0].cases), pair[0].kernels[0].result.case.query))
     hurried = peeler.watch.interrupted
     return [_defect(f"d{i}", *pair, by_id, hurried) for i, pair in enumerate(found, 1)]
+
+
+def _suggest(peeler: Peeler, choices: Choices, failures: Sequence[CaseResult], results: Sequence[CaseResult]) -> None:
+    """Look for choices that give many wrong answers in a language, for a part of the time."""
+    failing, answered = ([one for one in some if one.case.language == choices.language] for some in (failures, results))
+    if always_empty(answered) or not choices.passed:
+        return
+    choices.watch = peeler.watch.part(EARLY)
+    try:
+        choices.settled = likely_causes(choices, failing, answered)
+    except DiagnosisStopped:
+        pass
+    except KeyboardInterrupt as error:
+        peeler.stop(error)
+    finally:
+        choices.watch = peeler.watch
 
 
 def always_empty(results: Sequence[CaseResult]) -> bool:
@@ -341,6 +395,7 @@ def _standing(
     smallest = [kernel.result for kernel in kernels]
     asks = choices.language in STAGES
     stands = _settle_choices(inquiry, kernels, failing, choices, answered) if asks else []
+    choices.settled = stands or choices.settled
     judge = ChoiceScorer(choices, [*answered, *smallest, *inquiry.asked], _unexplained(choices, stands, kernels))
     if _is_open(choices, stands, smallest):
         found, unfit = inquiry.identify() if asks else ([[choice] for choice in judge.climb()], [])
@@ -495,7 +550,9 @@ def _settle_choices(
     smallest = [kernel.result for kernel in kernels]
     stands: list[Choice] = []
     for _ in range(ROUNDS):
-        chosen = chosen_for(choices, smallest, failing)
+        early = [choice for choice in choices.settled if choice not in choices.banned]
+        alone = bool(early) and all(choices.reproduces(early, one) for one in smallest)
+        chosen = early if alone else chosen_for(choices, smallest, failing)
         choices.nearly = choices.nearly or chosen
         judge = ChoiceScorer(choices, [*answered, *smallest, *inquiry.asked], _unexplained(choices, chosen, kernels))
         stands = inquiry.settle(judge, chosen)
@@ -549,6 +606,7 @@ def _group_kernels(
     except (DiagnosisStopped, KeyboardInterrupt) as error:
         peeler.stop(error)
         stopped = peeler.stopped
+        chosen = chosen or [choice for choice in choices.settled if choice not in choices.banned]
     groups = [replace(one, stopped="" if one.choice else stopped) for one in _together(found, chosen, choices)]
     fallen, suite = [choice for choice in choices.nearly if choice not in chosen], ChoiceScorer(choices, answered)
     with suppress(DiagnosisStopped):

@@ -26,7 +26,17 @@ from cerify.conformance.model import Case, evaluated_output, kinds_compared, of_
 from cerify.conformance.oracle import AxisFinding, EngineProfile, merged
 from cerify.conformance.prediction import STAGES, EngineAnswer, Predictor
 from cerify.equivalence.shrink.shrink import shrink
-from cerify.hypotheses.interpretation import Choices, EngineQuestion, Stage, Template, question_on, questions
+from cerify.hypotheses.interpretation import (
+    REPORTING,
+    Axis,
+    Choices,
+    EngineQuestion,
+    Stage,
+    Template,
+    question_on,
+    questions,
+    types,
+)
 from cerify.languages import LANGUAGES
 from cerify.semantics.errors import CerifyError, InputError
 from cerify.semantics.events import Event, Match, Stream
@@ -62,6 +72,7 @@ TRIED = 3000  # random queries among which those are that are asked
 PROBED = 60  # random questions, at most
 SEVERAL = 2  # matches of the definition to each of them, at least: a single one tells little
 SHRINKING = 40  # further questions, at most, by which one that refutes a value is made smaller
+PARTS = 60  # further questions, at most, about the parts of queries whose answers no value explains
 COMBINED = 500  # combinations of values by which an answer may be explained
 NODES = 6  # of a random query, at most
 LENGTH = 7  # of its stream, at most
@@ -72,6 +83,7 @@ ERRONEOUS = "the engine answers its questions with errors"
 USED_UP = "the questions were used up"
 ENDED = "the questions ended before"
 UNANSWERED = "no answer to its questions distinguishes its values"
+SILENT = "its questions name a type twice, for which the engine gives no match"
 SAME_ANSWERS = "given the other findings, its values predict the same answers to all questions"
 INTERRUPTED = "interrupted"
 
@@ -115,6 +127,9 @@ class Identification:
     unchecked: set[str] = field(default_factory=set)
     unput: set[str] = field(default_factory=set)
     _rivals: list[Choices] = field(default_factory=list)  # those that leave a value open beside an unnamed meaning
+    blamed: str = ""  # the operator that all queries with unexplained answers have
+    silent: set[str] = field(default_factory=set)  # sequence operators that never give one type twice
+    _parts: dict[tuple[str, str], Answered | None] = field(default_factory=dict)  # answers about parts of queries
     _counted: dict[tuple[str, ...], tuple[int, int]] = field(default_factory=dict)
 
     def run(
@@ -125,6 +140,7 @@ class Identification:
         self._end_step()
         refuted, told = dict[str, EngineQuestion](), list[Answered]()
         try:
+            self.silent = self.find_silent()
             for number, stage in enumerate(stages):
                 progress("asking", number, len(stages))
                 if stage.axes:
@@ -151,12 +167,32 @@ class Identification:
             found[name] = replace(
                 found[name], value=None, alike=(), answers=found[name].answers + 1, exception=question
             )
-        for name, question in self.unexplained(found, told).items():
+        found = {name: self.with_possible(name, found, told) for name in found}
+        try:
+            opened = self.unexplained(found, told)
+        except KeyboardInterrupt:
+            self.interrupted = True
+            opened = self.unexplained(found, told)  # which asks no more
+        for name, question in opened.items():
             values = (found[name].value, *found[name].alike)
             alike = tuple(value for value in self.values_of(name) if value in values)
             found[name] = replace(found[name], value=None, alike=alike, exception=question)
         unfit = [name for name, finding in found.items() if finding.value is None and not finding.alike]
         return found | {name: replace(found[name], by_type=self.values_by_type(name)) for name in unfit}
+
+    def find_silent(self) -> set[str]:
+        """Return the sequence operators with which the engine gives matches, but none if a type is named twice.
+
+        No value of an axis means this. Each question with such a query would leave its axes without a value, so they
+        are not asked.
+        """
+        found = set[str]()
+        for name, (same, different) in self.predictor.interpretation.twice.items():
+            asked = [question_on(query, types(stream)) for query, stream in (same, different)]
+            twice, once = (self.ask_aside(question) for question in asked)
+            if twice is not None and twice.answer == frozenset() and once is not None and once.answer:
+                found.add(name)
+        return found
 
     def values_by_type(self, name: str) -> dict[str, tuple[str, ...]]:
         """Return the values that explain the answers about each type of attributes; {} if one value explains all.
@@ -206,7 +242,7 @@ class Identification:
         no stage.
         """
         wrong = self.unexplained_by(found, [*self.answered, *told])
-        unfit = [name for name, finding in found.items() if finding.value is None and not finding.alike]
+        unfit = [name for name, finding in found.items() if is_unfit(finding) and name not in REPORTING]
         shown = {name: [one for one in self.wrong(self.left[0], self.answered) if name in one.axes] for name in unfit}
         opened, kept = dict[str, EngineQuestion](), list[set[str]]()
         for one in wrong:
@@ -216,13 +252,81 @@ class Identification:
             same = {a.operators for a in bearing if a.name in unfit}  # the unnamed meaning of an operator is found
             if () in same and len({a.operators for a in bearing if a.operators}) < 2:
                 continue  # it is that of an axis of all queries, not that of the only operator
+            accused = [a for a in named if a.operators not in same and a.name not in opened] if () not in same else []
             named = [a for a in named if a.operators not in same and all(a in axes for axes in excuses)]
-            named = [a for a in named if self.depends(a.name, one)]
-            own = {axis.name for axis in named}
+            if any(self.is_blamed(axis.name) for axis in bearing):
+                named = [axis for axis in named if self.is_blamed(axis.name)]
+            own = {axis.name for axis in named if self.depends(axis.name, one)}
             if own and not any(fewer <= own for fewer in kept):  # else it has the same fault as a smaller one
                 kept.append(own)
                 opened = dict.fromkeys(own, one.question) | opened
+            opened = dict.fromkeys(self.accused(one, accused, found), one.question) | opened
         return opened
+
+    def with_possible(self, name: str, found: Mapping[str, AxisFinding], told: Sequence[Answered]) -> AxisFinding:
+        """Return the finding about an axis, with those of its values that explain these answers.
+
+        An axis whose best value explains them not, but others do, is open: it has a name by exclusion alone.
+        """
+        finding = found[name]
+        values = [value for value in (finding.value, *finding.alike) if value is not None]
+        about = [one for one in told if name in {axis.name for axis in self.predictor.axes_of(one.question.query)}]
+        fits = [
+            value
+            for value in values
+            if all(self.is_explained(one, {**found, name: replace(finding, value=value, alike=())}) for one in about)
+        ]
+        if len(values) < 2 or len(fits) == len(values):
+            return finding
+        if not fits:
+            return replace(finding, value=None, alike=tuple(values), exception=about[0].question)
+        kept = finding.value if finding.value in fits else None
+        return replace(finding, value=kept, alike=tuple(value for value in fits if value != kept))
+
+    def accused(self, one: Answered, axes: Iterable[Axis], found: Mapping[str, AxisFinding]) -> list[str]:
+        """Return those axes of the outermost operator of a query with an unexplained answer; none if its operands,
+        asked as queries, have such answers too.
+
+        An operator inside may have an unnamed meaning. But if the engine answers the operands as some remaining values
+        do, the outer operator does not combine what they have.
+        """
+        syntax, operators = self.predictor.language.syntax, self.predictor.interpretation.operators
+        phi = syntax.parse(one.question.query)
+        below = syntax.children(phi)
+        outer = operators(phi).difference(*map(operators, below)) or {syntax.operator_of(phi)}
+        names = [axis.name for axis in axes if not outer.isdisjoint(axis.operators)]
+        if not below or not names or any(self.is_odd(syntax.show(part), one.question, found) for part in below):
+            return []
+        near = self.near(one.question)
+        return [name for name in names if any(self.depends(name, Answered(q, "error", ())) for q in near)]
+
+    def near(self, question: EngineQuestion) -> list[EngineQuestion]:
+        """Return a question, and others with its query on streams of its events."""
+        events = list({repr(event): dict(event) for event in question.events}.values())
+        return [question, *questions(Template(question.query, tuple(events), len(question.events)))]
+
+    def is_odd(self, query: str, beside: EngineQuestion, found: Mapping[str, AxisFinding]) -> bool:
+        """Return whether an answer to a query is unexplained: one known, or that about the events of a question."""
+        question = question_on(query, [dict(event) for event in beside.events])
+        known = self.wrong(self.left[0], (other for other in self.answered if other.question.query == query))
+        further = [other for other in [self.ask_aside(question)] if other is not None]
+        return any(not self.is_explained(other, found) for other in (*further, *known))
+
+    def ask_aside(self, question: EngineQuestion) -> Answered | None:
+        """Return the answer to a question that belongs to no axis, asked once; None if there is none, or after PARTS
+        such questions.
+        """
+        key = question.query, question.key
+        if key not in self._parts and not self.interrupted and len(self._parts) < PARTS:
+            self._parts[key] = None
+            answer = self.request_answer(question)
+            self._parts[key] = None if answer is None else Answered(question, answer, ())
+        return self._parts.get(key)
+
+    @property
+    def number(self) -> int:
+        """Return the number of questions asked."""
+        return len(self.answered) + self.probed + len(self._parts)
 
     def unexplained_by(self, found: Mapping[str, AxisFinding], answered: Iterable[Answered]) -> list[Answered]:
         """Return the answers that no remaining values explain, beginning with queries of few operators."""
@@ -235,20 +339,26 @@ class Identification:
     def is_explained(self, one: Answered, found: Mapping[str, AxisFinding]) -> bool:
         """Return whether some combination of remaining values explains an answer.
 
-        An axis without a remaining value may have any of its values. If there are more than COMBINED combinations, none
-        is tried.
+        An axis without a remaining value may have any of its values. If it is about which matches are reported, and
+        when, the engine may report any of those found. If there are more than COMBINED combinations, none is tried.
         """
         names = [axis.name for axis in self.predictor.axes_of(one.question.query)]
-        left = [self.left[0][name] for name in names]
-        ways = [[value] for value in left]
+        open_ = [name for name in names if name in REPORTING and name in found and is_unfit(found[name])]
+        ways = [[self.left[0][name]] for name in names]
         for number, name in enumerate(names):
-            if (finding := found.get(name)) is not None:
+            if open_ and name in REPORTING:
+                ways[number] = [self.predictor.default[name]]
+            elif (finding := found.get(name)) is not None:
                 fitting = [value for value in (finding.value, *finding.alike) if value is not None]
                 ways[number] = fitting or [*self.values_of(name)]
         if prod(map(len, ways)) > COMBINED:
             return False
         points = ({**self.left[0], **dict(zip(names, way, strict=True))} for way in product(*ways))
-        return any(self.predictor.answer(one.question, point) == one.answer for point in points)
+        answers = (self.predictor.answer(one.question, point) for point in points)
+        if open_ and not isinstance(one.answer, str):
+            reported = events_of(one.answer)
+            return any(not isinstance(found, str) and reported <= events_of(found) for found in answers)
+        return any(answer == one.answer for answer in answers)
 
     def _end_step(self) -> None:
         """Store the findings that are certain at this step, for use if the next step is interrupted."""
@@ -291,6 +401,9 @@ class Identification:
         A skip proves nothing. An error proves something only if a remaining hypothesis, or one that differs from it in
         one axis, predicts it. After a skip, or after ERRORS such answers, the query is dropped.
         """
+        if self.silent and self.is_silent(question.query):
+            self.skipped.add(question.kind)
+            return None
         answer = self.ask(question)
         said = not isinstance(answer, str) or (answer == "error" and self.may_be_error(question))
         if not said:
@@ -298,6 +411,12 @@ class Identification:
         if answer is None or self.errors[question.kind] >= ERRORS:
             self.skipped.add(question.kind)
         return answer if said else None
+
+    def is_silent(self, query: str) -> bool:
+        """Return whether a query has a type twice where the engine then gives no match."""
+        return not self.silent.isdisjoint(
+            self.predictor.interpretation.repeats(self.predictor.language.syntax.parse(query))
+        )
 
     def may_be_error(self, question: EngineQuestion) -> bool:
         """Return whether a remaining hypothesis, or one that differs from it in one axis, predicts an error."""
@@ -444,20 +563,23 @@ class Identification:
         Return for each axis a question that refutes its value, and the unexplained answers, shrunk. If a hypothesis
         that differs in one axis explains all answers, it becomes the best one. Otherwise an unexplained answer refutes
         every value that it may contradict, unless an operator of another axis may have an unnamed meaning. The shapes
-        of the language (queries of several operators) are always included. Queries that depend on an axis without a
-        value are left out.
+        of the language (queries of several operators) are always included. Other queries with operators of an axis
+        without a value are left out.
         """
         best, default, found = self.left[0], self.predictor.default, self.findings()
-        unfit = {name for name, finding in found.items() if finding.value is None and not finding.alike}
+        unfit = {name for name, finding in found.items() if is_unfit(finding)}
         named = {name for name, finding in found.items() if finding.value is not None}
         about = {name for name in named if best[name] != default[name]} or named
         shapes = {query for query, _ in self.predictor.interpretation.shapes}
-        told = list[Answered]()
+        told, beside = list[Answered](), list[Answered]()  # beside: those with operators of an axis without a value
         for question in self.random_questions():
-            if len(told) >= PROBED:
+            if len(told) + len(beside) >= PROBED:
                 break
             bearing = {axis.name for axis in self.predictor.axes_of(question.query)}
-            if question.kind in self.skipped or not unfit.isdisjoint(bearing):
+            without = [axis for axis in self.predictor.axes_of(question.query) if axis.name in unfit]
+            if not all(axis.name in REPORTING or (axis.operators and question.query in shapes) for axis in without):
+                continue
+            if question.kind in self.skipped:
                 continue
             if about.isdisjoint(bearing) and question.query not in shapes:
                 continue
@@ -465,17 +587,17 @@ class Identification:
             if len(expected) >= SEVERAL and not isinstance(self.predictor.answer(question, best), str):
                 answer = self.request_answer(question)
                 if answer is not None and not isinstance(answer, str):
-                    told.append(Answered(question, answer, ()))
-                    self.unchecked -= bearing
-        self.probed = len(told)
+                    (beside if without else told).append(Answered(question, answer, ()))
+                    self.unchecked -= frozenset() if without else bearing
+        self.probed = len(told) + len(beside)
         wrong = self.wrong(best, told)
         names = {axis.name for one in wrong for axis in self.predictor.axes_of(one.question.query)}
         least = self.misses(best)
         near = [*self.left[1:], *self.neighbours(best, sorted(names))] if wrong else []
         if better := [c for c in near if self.misses(c, least) <= least and not self.wrong(c, told)]:
-            self.left, self.probed = better, len(told) - len(wrong)
+            self.left, self.probed = better, self.probed - len(wrong)
             self.answered += wrong
-            return {}, []
+            return {}, [*told, *beside]
         wrong = self.unexplained_by(found, told)
         small = [self.shrunk(one, found, SHRINKING // len(wrong)) for one in wrong]
         # A small question may have lost what made an answer depend on a value: then the one before it tells.
@@ -490,7 +612,7 @@ class Identification:
                 names = {name for name in names if not self.predictor.interpretation.axes[name].operators}
             if refuted.keys().isdisjoint(names):  # else the refuted value may be all that is wrong
                 refuted.update(dict.fromkeys(names, one.question))
-        return refuted, small
+        return refuted, [*small, *told, *beside]
 
     def suspects(self, question: EngineQuestion, about: Collection[str]) -> set[str]:
         """Return the axes whose values a small question with a wrong answer may refute.
@@ -500,8 +622,7 @@ class Identification:
         answer depends; axes with operators come before axes of all queries.
         """
         axes = [axis for axis in self.predictor.axes_of(question.query) if axis.name in about]
-        events = list({repr(event): dict(event) for event in question.events}.values())
-        near = [question, *questions(Template(question.query, tuple(events), len(question.events)))]
+        near = self.near(question)
         odd = [axis for axis in axes if self.left[0][axis.name] != axis.default]
         bearing = [a for a in odd if a.operators or any(self.depends(a.name, Answered(q, "error", ())) for q in near)]
         if bearing:
@@ -565,6 +686,9 @@ class Identification:
                 mending = (c for c in twice if self.predictor.answer(wrong[0].question, c) == wrong[0].answer)
                 better = min(mending, key=lambda c: self.misses(c, least), default=first)
             if self.misses(better, least) >= least:
+                for name in self.seen():  # a value that fits as well as the definition's is no finding
+                    plain = {**first, name: self.predictor.default[name]}
+                    first = plain if self.misses(plain, least) <= least else first
                 return [first, *(c for c in (*steps, *self.left) if c != first and self.misses(c, least) == least)]
             first = better
 
@@ -600,7 +724,8 @@ class Identification:
         """
         about = {name: found for name in self.seen() if (found := self.about(name))}
         suspected = {name for name, found in about.items() if self.misfit(found)}
-        unfit = {*suspected}
+        self.blamed = self.common_operator()
+        unfit = {name for name in suspected if self.is_blamed(name)} or {*suspected}
         while True:
             clear = {name: self.without(unfit - {name}, found) for name, found in about.items()}
             ranked = sorted((self.misfit(clear[name]), self.misfit(about[name]), name) for name in unfit)
@@ -625,17 +750,38 @@ class Identification:
         if queries & self.unput:
             return ENDED
         left = Pool(templates, self.skipped).unskipped()
+        if not left and any(map(self.is_silent, queries)):
+            return SILENT
         if not left:
             return ERRONEOUS if any(query in queries for query, _ in self.errors) else SKIPPED
         if any(self.depends(name, Answered(question, "error", ())) for question in left):
             return INTERRUPTED if self.interrupted else USED_UP if len(self.answered) >= self.most else UNANSWERED
         return SAME_ANSWERS
 
+    def common_operator(self) -> str:
+        """Return the operator that all queries with unexplained answers have; "" if there is none.
+
+        If there are several, it is the one whose queries have such answers most often.
+        """
+        parse, operators = self.predictor.language.syntax.parse, self.predictor.interpretation.operators
+        known = {name for axis in self.predictor.interpretation.axes.values() for name in axis.operators}
+        inside = {one.question.query: operators(parse(one.question.query)) for one in self.answered}
+        wrong = [inside[one.question.query] for one in self.wrong(self.left[0], self.answered)]
+        common = known.intersection(*wrong) if wrong else set[str]()
+        number = {name: sum(name in inside[one.question.query] for one in self.answered) for name in sorted(common)}
+        return min(number, key=number.__getitem__, default="")
+
+    def is_blamed(self, name: str) -> bool:
+        """Return whether an axis is about the operator that all queries with unexplained answers have."""
+        return self.blamed in self.predictor.interpretation.axes[name].operators
+
     def is_torn(self, name: str, unfit: Iterable[str], answered: Sequence[Answered]) -> bool:
         """Return whether a question about this axis and one of `unfit` has an unexplained answer.
 
         Then it is unknown which of the two axes has the unnamed meaning.
         """
+        if self.blamed and not self.is_blamed(name):
+            return False
         wrong = [one for one in self.wrong(self.left[0], answered) if not one.settles]
         return any(name in one.axes and other in one.axes for one in wrong for other in unfit)
 
@@ -653,6 +799,22 @@ class Identification:
         shared = {axis.name for query in queries for axis in self.predictor.axes_of(query) if axis.operators}
         about = [one for one in self.answered if not one.settles and not shared.isdisjoint({*unfit} & {*one.axes})]
         return [one for one in self.wrong(best, about) if self.depends(name, one)]
+
+    def remarks(self) -> Iterator[str]:
+        """Yield sentences about what no value of a single axis says."""
+        for name in sorted(self.silent):
+            query, stream = self.predictor.interpretation.twice[name][0]
+            yield (
+                f"a sequence that names a type twice gets no match, such as {query} on {stream}; no axis says so, and "
+                "the values are those of the other queries"
+            )
+        first, *others = self.left
+        for other in others:
+            changed = [name for name in first if first[name] != other[name]]
+            alone = ({**first, name: other[name]} for name in changed)
+            if len(changed) > 1 and any(self.misses(one) > self.misses(first) for one in alone):
+                together = " with ".join(f"{name}={other[name]}" for name in changed)
+                yield f"{together} fits too, but not each of them alone"
 
     def always_empty(self) -> bool:
         """Return whether all answers are without matches, although several should have some."""
@@ -739,14 +901,16 @@ class Identification:
     def about(self, name: str) -> list[Answered]:
         """Return the answers that depend on an axis's value, to questions about this axis or about no particular axis.
 
-        The result includes the answers to questions about it that the best hypothesis does not explain.
+        The result includes the answers to questions about it that the best hypothesis does not explain. If no
+        question about the reports of matches tells, others do.
         """
-        return [
+        found = [
             one
             for one in self.answered
             if ((name in one.axes or not one.axes) and self.depends(name, one))
             or (name in one.axes and self.predictor.answer(one.question, self.left[0]) != one.answer)
         ]
+        return found or [one for one in self.answered if name in REPORTING and self.depends(name, one)]
 
     def depends(self, name: str, one: Answered) -> bool:
         """Return whether values of an axis predict different answers to a question, given the values found for the
@@ -760,8 +924,12 @@ class Identification:
         return [one for one in answered if not self.is_blurred(unfit, one)] or answered
 
     def is_blurred(self, unfit: Iterable[str], one: Answered) -> bool:
-        """Return whether an answer depends on an axis of `unfit`, an axis without a fitting value."""
-        return any(self.depends(other, one) for other in unfit)
+        """Return whether an answer depends on an axis of `unfit`, an axis without a fitting value.
+
+        An unexplained answer depends on it if all queries with such answers have its operator.
+        """
+        odd = bool(self.blamed) and self.predictor.answer(one.question, self.left[0]) != one.answer
+        return any((odd and self.is_blamed(other)) or self.depends(other, one) for other in unfit)
 
 
 def random_questions(predictor: Predictor, used: Collection[str]) -> Iterator[EngineQuestion]:
@@ -791,6 +959,16 @@ def templates_by_axis(stages: Iterable[Stage]) -> dict[str, list[Template]]:
         for name in stage.axes:
             found.setdefault(name, []).extend(stage.templates)
     return found
+
+
+def is_unfit(finding: AxisFinding) -> bool:
+    """Return whether no value of an axis fits."""
+    return finding.value is None and not finding.alike
+
+
+def events_of(answer: EngineAnswer) -> set[tuple[int, ...]]:
+    """Return the events of the matches of an answer, without the positions at which they are reported."""
+    return {match.events if isinstance(match, Match) else match[1] for match in answer if not isinstance(match, str)}
 
 
 def types_of(question: EngineQuestion) -> tuple[str, ...]:
@@ -1170,7 +1348,7 @@ def identified(
         axes = identification.run(STAGES[language], progress)
         not_asked = identification.unasked(STAGES[language], axes)
         bases = {name: axis.base for name, axis in predictor.interpretation.axes.items()}
-        info, asked = engine.info, len(identification.answered) + identification.probed
+        info, asked = engine.info, identification.number
         if empty := identification.always_empty():
             axes = {name: replace(finding, value=None, alike=()) for name, finding in axes.items()}
         if identification.interrupted:
@@ -1183,7 +1361,7 @@ def identified(
             found,
             asked,
             ended,
-            remarks_on(empty, malformed, broken, asked),
+            (*remarks_on(empty, malformed, broken, asked), *dict.fromkeys(identification.remarks())),
             not_asked,
         )
 

@@ -356,6 +356,17 @@ def operators(phi: cel.Formula) -> frozenset[str]:
     return frozenset(names)
 
 
+def repeated(phi: cel.Formula) -> set[str]:
+    """Return the names of the sequence operators in a formula whose operands have an event type in common."""
+    sequences = (psi for psi in cel.subformulas(cel.expanded(phi)) if isinstance(psi, cel.Seq | cel.ContiguousSeq))
+    return {OPERATORS[type(psi)].name for psi in sequences if not types_in(psi.left).isdisjoint(types_in(psi.right))}
+
+
+def types_in(phi: cel.Formula) -> set[str]:
+    """Return the event types that a formula names."""
+    return {psi.type for psi in cel.subformulas(phi) if isinstance(psi, cel.EventAtom)}
+
+
 class CelVariant:
     """An interpreter that finds the valuations of formulas over one stream for an engine with these choices.
 
@@ -1067,6 +1078,7 @@ STAGES = (
         (
             Template("(A ; B) WITHIN 2 seconds", events("A B", after=(1, 2, 3)), 3),
             Template("(A ; B) WITHIN 2 seconds", events("A B", after=(0.5, 1.0, 1.5)), 3),
+            Template("(A ; B) WITHIN 2 seconds", events("B", after=(2.5,)), 1, before=events("A", after=(0.0,))),
             Template("(A ; B) WITHIN 1.5 minutes", events("A B", after=(1, 60, 90)), 2),
             Template("(A ; B ; C) WITHIN 2 seconds", events("B C", after=(1, 2)), 3, before=events("A", after=(0,))),
         ),
@@ -1076,6 +1088,7 @@ STAGES = (
         (
             Template("(A ; B) WITHIN 2 [x]", events("A B", x=(0, 1, 2, 3, 2.5, 3.5)), 2),
             Template("(A ; B) WITHIN 2 [x]", events("A B", x=(0, 2, 5, 9)), 2),
+            Template("(A ; B) WITHIN 2 [x]", events("B", x=(2.5,)), 2, before=events("A", x=(0,))),
             Template("(A ; B ; C) WITHIN 2 [x]", events("B C", x=(1, 2, 3, 5)), 2, before=events("A", x=(0,))),
         ),
     ),
@@ -1242,5 +1255,10 @@ INTERPRETATION = Interpretation(
     unhidden=unhidden,
     stages=STAGES,
     shapes=SHAPES,
+    twice={
+        "seq": (("A ; A", "A A C"), ("A ; B", "A B C")),
+        "cseq": (("A : A", "A A C"), ("A : B", "A B C")),
+    },
+    repeats=repeated,
     around=("{}", "({}) WITHIN 3 EVENTS", "{}", "({}) PARTITION BY [y]", "({}) WITHIN 2 [x]"),
 )
