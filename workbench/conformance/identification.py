@@ -264,22 +264,23 @@ class Identification:
         return opened
 
     def with_possible(self, name: str, found: Mapping[str, AxisFinding], told: Sequence[Answered]) -> AxisFinding:
-        """Return the finding about an axis, with those of its values that explain these answers.
+        """Return the finding about an axis, without those of its several values that one of these answers contradicts.
 
-        An axis whose best value explains them not, but others do, is open: it has a name by exclusion alone.
+        If an answer contradicts the best value, the axis is open: what is left is known by exclusion only.
         """
         finding = found[name]
         values = [value for value in (finding.value, *finding.alike) if value is not None]
         about = [one for one in told if name in {axis.name for axis in self.predictor.axes_of(one.question.query)}]
-        fits = [
-            value
+        against = {
+            value: next((o.question for o in about if not self.is_explained(o, {**found, name: only})), None)
             for value in values
-            if all(self.is_explained(one, {**found, name: replace(finding, value=value, alike=())}) for one in about)
-        ]
+            for only in [replace(finding, value=value, alike=())]
+        }
+        fits = tuple(value for value in values if against[value] is None)
         if len(values) < 2 or len(fits) == len(values):
             return finding
         if not fits:
-            return replace(finding, value=None, alike=tuple(values), exception=about[0].question)
+            return replace(finding, value=None, alike=tuple(values), exception=against[values[0]])
         kept = finding.value if finding.value in fits else None
         return replace(finding, value=kept, alike=tuple(value for value in fits if value != kept))
 

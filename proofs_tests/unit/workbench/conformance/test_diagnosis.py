@@ -37,6 +37,7 @@ from cerify.conformance.defects import (
     causes,
     defects_behind,
     evaluate_by_definition,
+    likely_causes,
     shrink_case,
     thinned,
 )
@@ -601,6 +602,20 @@ def test_a_search_for_causes_that_is_cut_is_noted(monkeypatch: pytest.MonkeyPatc
     results = [recorded({"loop": "single"}, case)]
     peeler = Peeler(lambda case, query, S: recorded({"loop": "single"}, case))
     assert [defect.stopped for defect in defects_behind(peeler, results, results)] == ["stopped after 7 s"]
+
+
+def test_frequent_causes_are_found_without_smaller_cases_unless_an_answer_contradicts_them() -> None:
+    some = [case for case in cases() if "+" in case.query][:80]
+    results = [recorded({"loop": "single"}, case) for case in some]
+    failing = [one for one in results if one.outcome == "failed"]
+    passed = [one for one in results if one.outcome == "passed"]
+
+    def found(answered: list[CaseResult]) -> list[Choice]:
+        return likely_causes(Choices("cel", [one.case for one in passed]), failing, answered)
+
+    assert found(results) == [("loop", "single")]
+    right = [CaseResult(one.case, "passed", list(one.case.matches)) for one in failing[-1:]]
+    assert found([*results, *right]) == []
 
 
 @pytest.mark.thorough
