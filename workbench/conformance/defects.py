@@ -607,7 +607,9 @@ def _group_kernels(
         peeler.stop(error)
         stopped = peeler.stopped
         chosen = chosen or [choice for choice in choices.settled if choice not in choices.banned]
+    watch, choices.watch = choices.watch, Watch()  # what was found is grouped, whatever time it is
     groups = [replace(one, stopped="" if one.choice else stopped) for one in _together(found, chosen, choices)]
+    choices.watch = watch
     fallen, suite = [choice for choice in choices.nearly if choice not in chosen], ChoiceScorer(choices, answered)
     with suppress(DiagnosisStopped):
         groups = _with_general_choices(groups, choices, suite)

@@ -128,7 +128,7 @@ class Identification:
     unput: set[str] = field(default_factory=set)
     _rivals: list[Choices] = field(default_factory=list)  # those that leave a value open beside an unnamed meaning
     blamed: str = ""  # the operator that all queries with unexplained answers have
-    silent: set[str] = field(default_factory=set)  # sequence operators that never give one type twice
+    silent: set[str] = field(default_factory=set)  # operators that never match a type named twice
     _parts: dict[tuple[str, str], Answered | None] = field(default_factory=dict)  # answers about parts of queries
     _counted: dict[tuple[str, ...], tuple[int, int]] = field(default_factory=dict)
 
@@ -181,7 +181,7 @@ class Identification:
         return found | {name: replace(found[name], by_type=self.values_by_type(name)) for name in unfit}
 
     def find_silent(self) -> set[str]:
-        """Return the sequence operators with which the engine gives matches, but none if a type is named twice.
+        """Return the operators with which the engine gives matches, but none if a type is named twice.
 
         No value of an axis means this. Each question with such a query would leave its axes without a value, so they
         are not asked.
@@ -271,6 +271,7 @@ class Identification:
         finding = found[name]
         values = [value for value in (finding.value, *finding.alike) if value is not None]
         about = [one for one in told if name in {axis.name for axis in self.predictor.axes_of(one.question.query)}]
+        about = [one for one in about if self.is_explained(one, found)] if len(values) > 1 else []
         against = {
             value: next((o.question for o in about if not self.is_explained(o, {**found, name: only})), None)
             for value in values
@@ -284,9 +285,11 @@ class Identification:
         kept = finding.value if finding.value in fits else None
         return replace(finding, value=kept, alike=tuple(value for value in fits if value != kept))
 
-    def accused(self, one: Answered, axes: Iterable[Axis], found: Mapping[str, AxisFinding]) -> list[str]:
+    def accused(
+        self, one: Answered, axes: Iterable[Axis], found: Mapping[str, AxisFinding], unary: bool = False
+    ) -> list[str]:
         """Return those axes of the outermost operator of a query with an unexplained answer; none if its operands,
-        asked as queries, have such answers too.
+        asked as queries, have such answers too. unary: whether it must have one operand.
 
         An operator inside may have an unnamed meaning. But if the engine answers the operands as some remaining values
         do, the outer operator does not combine what they have.
@@ -296,10 +299,12 @@ class Identification:
         below = syntax.children(phi)
         outer = operators(phi).difference(*map(operators, below)) or {syntax.operator_of(phi)}
         names = [axis.name for axis in axes if not outer.isdisjoint(axis.operators)]
-        if not below or not names or any(self.is_odd(syntax.show(part), one.question, found) for part in below):
+        if not below or not names or (unary and len(below) > 1):
+            return []
+        if any(self.is_odd(syntax.show(part), one.question, found) for part in below):
             return []
         near = self.near(one.question)
-        return [name for name in names if any(self.depends(name, Answered(q, "error", ())) for q in near)]
+        return [name for name in names if any(self.depends(name, Answered(q, "error", ())) for q in near)] or names[:1]
 
     def near(self, question: EngineQuestion) -> list[EngineQuestion]:
         """Return a question, and others with its query on streams of its events."""
@@ -415,9 +420,8 @@ class Identification:
 
     def is_silent(self, query: str) -> bool:
         """Return whether a query has a type twice where the engine then gives no match."""
-        return not self.silent.isdisjoint(
-            self.predictor.interpretation.repeats(self.predictor.language.syntax.parse(query))
-        )
+        phi, interpretation = self.predictor.language.syntax.parse(query), self.predictor.interpretation
+        return not self.silent.isdisjoint(interpretation.operators(phi)) and interpretation.repeats(phi)
 
     def may_be_error(self, question: EngineQuestion) -> bool:
         """Return whether a remaining hypothesis, or one that differs from it in one axis, predicts an error."""
@@ -611,6 +615,8 @@ class Identification:
             concerned = [axis for axis in self.predictor.axes_of(one.question.query) if axis.name in named]
             if len({axis.operators for axis in concerned if axis.operators}) > 1:  # any of them may be the reason
                 names = {name for name in names if not self.predictor.interpretation.axes[name].operators}
+            elif of_operand := self.accused(one, [a for a in concerned if a.operators], found, unary=True):
+                names = {*of_operand, *(name for name in names if best[name] != default[name])}
             if refuted.keys().isdisjoint(names):  # else the refuted value may be all that is wrong
                 refuted.update(dict.fromkeys(names, one.question))
         return refuted, [*small, *told, *beside]
@@ -725,7 +731,7 @@ class Identification:
         """
         about = {name: found for name in self.seen() if (found := self.about(name))}
         suspected = {name for name, found in about.items() if self.misfit(found)}
-        self.blamed = self.common_operator()
+        self.blamed = self.common_operator(suspected)
         unfit = {name for name in suspected if self.is_blamed(name)} or {*suspected}
         while True:
             clear = {name: self.without(unfit - {name}, found) for name, found in about.items()}
@@ -759,13 +765,13 @@ class Identification:
             return INTERRUPTED if self.interrupted else USED_UP if len(self.answered) >= self.most else UNANSWERED
         return SAME_ANSWERS
 
-    def common_operator(self) -> str:
-        """Return the operator that all queries with unexplained answers have; "" if there is none.
+    def common_operator(self, suspected: Iterable[str]) -> str:
+        """Return the operator of one of these axes that all queries with unexplained answers have; "" if there is none.
 
         If there are several, it is the one whose queries have such answers most often.
         """
         parse, operators = self.predictor.language.syntax.parse, self.predictor.interpretation.operators
-        known = {name for axis in self.predictor.interpretation.axes.values() for name in axis.operators}
+        known = {operator for name in suspected for operator in self.predictor.interpretation.axes[name].operators}
         inside = {one.question.query: operators(parse(one.question.query)) for one in self.answered}
         wrong = [inside[one.question.query] for one in self.wrong(self.left[0], self.answered)]
         common = known.intersection(*wrong) if wrong else set[str]()
@@ -806,8 +812,8 @@ class Identification:
         for name in sorted(self.silent):
             query, stream = self.predictor.interpretation.twice[name][0]
             yield (
-                f"a sequence that names a type twice gets no match, such as {query} on {stream}; no axis says so, and "
-                "the values are those of the other queries"
+                f"a query with {name} that names a type twice gets no match, such as {query} on {stream}; "
+                "no axis says so, and the values are those of the other queries"
             )
         first, *others = self.left
         for other in others:

@@ -356,15 +356,10 @@ def operators(phi: cel.Formula) -> frozenset[str]:
     return frozenset(names)
 
 
-def repeated(phi: cel.Formula) -> set[str]:
-    """Return the names of the sequence operators in a formula whose operands have an event type in common."""
-    sequences = (psi for psi in cel.subformulas(cel.expanded(phi)) if isinstance(psi, cel.Seq | cel.ContiguousSeq))
-    return {OPERATORS[type(psi)].name for psi in sequences if not types_in(psi.left).isdisjoint(types_in(psi.right))}
-
-
-def types_in(phi: cel.Formula) -> set[str]:
-    """Return the event types that a formula names."""
-    return {psi.type for psi in cel.subformulas(phi) if isinstance(psi, cel.EventAtom)}
+def repeats(phi: cel.Formula) -> bool:
+    """Return whether a formula names an event type twice."""
+    named = [psi.type for psi in cel.subformulas(cel.expanded(phi)) if isinstance(psi, cel.EventAtom)]
+    return len({*named}) < len(named)
 
 
 class CelVariant:
@@ -1071,6 +1066,7 @@ STAGES = (
             Template("(A ; B) WITHIN 2 EVENTS", ABC, 5),
             Template("(A : B) WITHIN 2 EVENTS", ABC, 4),
             Template("(A ; B ; C) WITHIN 3 EVENTS", types("B C"), 4, before=types("A")),
+            Template("(A ; B ; C) WITHIN 3 EVENTS", types("C"), 1, before=types("A B A A")),
         ),
     ),
     Stage(
@@ -1081,6 +1077,7 @@ STAGES = (
             Template("(A ; B) WITHIN 2 seconds", events("B", after=(2.5,)), 1, before=events("A", after=(0.0,))),
             Template("(A ; B) WITHIN 1.5 minutes", events("A B", after=(1, 60, 90)), 2),
             Template("(A ; B ; C) WITHIN 2 seconds", events("B C", after=(1, 2)), 3, before=events("A", after=(0,))),
+            Template("(A ; B ; C) WITHIN 2 seconds", events("C", after=(9,)), 1, before=events("A B", after=(1,))),
         ),
     ),
     Stage(
@@ -1090,6 +1087,7 @@ STAGES = (
             Template("(A ; B) WITHIN 2 [x]", events("A B", x=(0, 2, 5, 9)), 2),
             Template("(A ; B) WITHIN 2 [x]", events("B", x=(2.5,)), 2, before=events("A", x=(0,))),
             Template("(A ; B ; C) WITHIN 2 [x]", events("B C", x=(1, 2, 3, 5)), 2, before=events("A", x=(0,))),
+            Template("(A ; B ; C) WITHIN 2 [x]", events("C", x=(9,)), 1, before=events("A B", x=(1,))),
         ),
     ),
     Stage(
@@ -1258,7 +1256,8 @@ INTERPRETATION = Interpretation(
     twice={
         "seq": (("A ; A", "A A C"), ("A ; B", "A B C")),
         "cseq": (("A : A", "A A C"), ("A : B", "A B C")),
+        "or": (("A OR A", "A C"), ("A OR B", "A C")),
     },
-    repeats=repeated,
+    repeats=repeats,
     around=("{}", "({}) WITHIN 3 EVENTS", "{}", "({}) PARTITION BY [y]", "({}) WITHIN 2 [x]"),
 )

@@ -425,9 +425,9 @@ class Interpretation:
     that returns the trees that are evaluated instead of one. unhidden: a function that returns a tree with all events
     of its matches. stages: the stages of questions that identify an engine. shapes: queries, each with events, that are
     asked before the random questions, few of which have such a shape. around: what is written around random queries in
-    turn, since the generator makes neither windows nor keys. twice: for a sequence operator, two questions that
+    turn, since the generator makes neither windows nor keys. twice: for some operators, two questions that
     only differ in their types, as a query and a stream of types; the first query names one type twice. repeats: a
-    function that returns the sequence operators of a tree whose operands have a type in common.
+    function that returns whether a tree does.
     """
 
     axes: Mapping[str, Axis]
@@ -443,7 +443,7 @@ class Interpretation:
     shapes: tuple[tuple[str, tuple[Json, ...]], ...] = ()
     around: tuple[str, ...] = ("{}",)
     twice: Mapping[str, tuple[tuple[str, str], tuple[str, str]]] = field(default_factory=dict)
-    repeats: Callable[[Any], Iterable[str]] = lambda query: ()
+    repeats: Callable[[Any], bool] = lambda query: False
 
     def matches(
         self, query: Any, S: Stream, choices: Choices, output: Output = "matches", budget: Budget = BUDGET
