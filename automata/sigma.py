@@ -1,8 +1,8 @@
-"""Evaluate Sigma correlations that count in one pass: each group keeps the events of its window and its counts.
+"""Evaluate counting correlations of Sigma in one pass: each group keeps the events of its window and its counts.
 
 The definition (semantics/sigma/denote.py) looks at a whole window for each event. Here each event enters the window
 once and leaves it once. This supports rules about one event, and `event_count` and `value_count` of such rules, as the
-specification reads them; other correlations and readings are left to the definition.
+specification reads them; the definition evaluates other correlations and readings.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ COMPARE: dict[str, Callable[[float, float], bool]] = {
     "gt": operator.gt, "gte": operator.ge, "lt": operator.lt, "lte": operator.le, "eq": operator.eq, "neq": operator.ne,
 }  # fmt: skip
 Alert: TypeAlias = tuple[int, int, Match]
-"""The position of an alert, the place of its rule in the query, and the match that it is."""
+"""An alert: its position, the place of its rule in the query, and the match."""
 
 
 @dataclass

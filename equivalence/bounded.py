@@ -1,4 +1,4 @@
-"""A stream of unknown events of a schema as z3 variables, and the stream of a model of these."""
+"""Search all streams up to a length for a difference between two CEL formulas, with z3."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from cerify.semantics.predicates import (
 )
 from cerify.semantics.values import ValueType, value_type_of
 
-WRONG: Mapping[Order, Comparator] = {"strict": ">=", "non-decreasing": ">"}  # how no earlier time may be to a later one
-SMALL = 10  # a whole number from 0 to this is preferred in a stream that is shown
-SIMPLE = (*range(SMALL + 1), *range(20, 101, 10))  # of a float one of these numbers is preferred
+WRONG: Mapping[Order, Comparator] = {"strict": ">=", "non-decreasing": ">"}  # of an earlier time and a later time
+SMALL = 10  # a stream that is shown has whole numbers from 0 to this, if possible
+SIMPLE = (*range(SMALL + 1), *range(20, 101, 10))  # and these floats
 
 
 class UnknownStream:
@@ -84,7 +84,7 @@ class UnknownStream:
         return z3.And(facts)
 
     def in_order(self, p: int, order: Order) -> list[Any]:
-        """Return the constraint that the time of the event at p is in order with the earlier ones.
+        """Return the constraints that the time of the event at p is in order with each earlier time.
 
         An absent time, or NaN, is in order with every other time.
         """
@@ -135,7 +135,7 @@ class UnknownPart:
         self._whole, self._positions = whole, positions
 
     def type_is(self, p: int, R: str) -> Any:
-        """Return the constraint of UnknownStream.type_is at the position in the whole stream."""
+        """Return the constraint that the event at p has type R."""
         return self._whole.type_is(self._positions[p], R)
 
     def value(self, p: int, name: str) -> Symbol | None:
@@ -155,7 +155,7 @@ class UnknownPart:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The meaning of CEL over a stream of unknown events: each valuation with the condition on the events for it.
+# Evaluate CEL over a stream of unknown events: each valuation comes with the condition under which it exists.
 #
 # The clauses are those of Figure 3 and section 7.1 (tods21), written a second time: positions are computed, conditions
 # on events are formulas for z3. No code is shared with the interpreter, which confirms every difference found here.
@@ -177,7 +177,7 @@ class SymbolicMeaning:
         self._budget = budget
         self._left = budget.valuations
         self._known: dict[tuple[int, int, int], Guarded] = {}
-        self._alive: list[cel.Formula] = []  # the table is by identity, so that its formulas must stay alive
+        self._alive: list[cel.Formula] = []  # the keys of _known are ids, so their formulas must stay alive
 
     def meaning(self, phi: cel.Formula, i: int, j: int) -> Guarded:
         """Return all valuations that phi may have from i to j, each with its condition. Raises BudgetExceeded,
@@ -190,7 +190,7 @@ class SymbolicMeaning:
         return self._known[key]
 
     def supports(self, guarded: Guarded) -> dict[ComplexEvent, Guard]:
-        """Return the complex events of guarded valuations."""
+        """Return the complex events of guarded valuations, each with its condition."""
         guards: dict[ComplexEvent, list[Guard]] = {}
         for mu, guard in guarded.items():
             guards.setdefault(support(mu), []).append(guard)
@@ -201,7 +201,7 @@ class SymbolicMeaning:
         for mu, guard in timed_items(pairs):
             self._left -= 1
             if self._left < 0:
-                raise BudgetExceeded("too many valuations for a stream of unknown events; take a smaller bound")
+                raise BudgetExceeded("a stream of unknown events has too many valuations; take a smaller bound")
             if not z3.is_false(guard):
                 guards.setdefault(mu, []).append(guard)
         return {mu: some[0] if len(some) == 1 else z3.Or(some) for mu, some in guards.items()}
@@ -292,9 +292,9 @@ class SymbolicMeaning:
     def _split(
         self, left: cel.Formula, right: cel.Formula, i: int, j: int, contiguous: bool
     ) -> Iterator[tuple[Valuation, Guard]]:
-        """Yield the valuations of left from i to k joined with those of right from k + 1 to j, for each k.
+        """For each k, join the valuations of left from i to k with the valuations of right from k + 1 to j.
 
-        If contiguous, only pairs where left ends at k and right begins at k + 1.
+        If contiguous, left must end at k and right must begin at k + 1.
         """
         for k in range(i, j):
             before, after = self.meaning(left, i, k), self.meaning(right, k + 1, j)
@@ -391,7 +391,7 @@ def _pairs(left: Guarded, right: Guarded) -> Iterator[tuple[Valuation, Guard]]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# A schema read off formulas: the event types they name and one more, each with every attribute they mention.
+# Infer a schema from formulas: the event types that they name and one more, each with every attribute they mention.
 
 
 def inferred_schema(*formulas: cel.Formula) -> Schema:
@@ -410,7 +410,7 @@ def inferred_schema(*formulas: cel.Formula) -> Schema:
             elif isinstance(psi, cel.PerKey):
                 for attribute in psi.attributes:
                     found.setdefault(attribute, set())
-    for _ in range(len(found) + 1):  # what is compared with each other has one type: as many rounds as a chain is long
+    for _ in range(len(found) + 1):  # attributes in a chain of comparisons have one type; a round does one comparison
         for test in tests:
             together = {a.name for a in mentions(test)}
             types = set(_types(test)).union(*(found[name] for name in together))
@@ -456,10 +456,10 @@ def _types(test: Predicate) -> Iterator[ValueType]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Formulas that no automaton carries, compared on all streams up to a length and for all attribute values, by a solver.
+# Compare formulas that no automaton evaluates, on all streams up to a length, for all attribute values, with a solver.
 #
-# The lengths are tried one after the other, so that a difference is on a shortest stream. Attribute values are of the
-# types of a schema; where none is given it is read off the formulas.
+# Lengths are tried in ascending order, so a difference is a shortest stream. A schema gives the types of attribute
+# values; if none is given, it is inferred from the formulas.
 
 SECONDS = 60.0
 Found = TypeVar("Found", Valuation, ComplexEvent)
@@ -475,10 +475,10 @@ def compare(
     budget: Budget = Budget(),
     order: Order = "any",
 ) -> Bounded | Different | Undecided:
-    """Return whether the two differ on a stream of at most `length` events. one_way: count only matches of phi that psi
-    lacks.
+    """Return whether phi and psi differ on a stream of at most `length` events.
 
-    order: the order of the times of the stream. All solver calls together take at most SECONDS.
+    one_way: count only matches of phi that psi lacks. order: the order of the times of the stream. All solver calls
+    together take at most SECONDS.
     """
     deadline = time.monotonic() + min(SECONDS, time_left())
     reached = 0
@@ -517,7 +517,8 @@ def _checked(solver: z3.Solver, deadline: float) -> z3.CheckSatResult:
 def _differs(left: Guarded, right: Guarded, level: Level, one_way: bool, symbolic: SymbolicMeaning) -> Guard:
     """Return the constraint that some valuation, or complex event, belongs to one side only.
 
-    At the level of positions: exactly one side has any match. If one_way, count only what the left side has.
+    At the level of positions, one side has a match and the other has none. If one_way, only the left side's matches
+    count.
     """
     if level == "valuations":
         return z3.Or(_lacking(left, right) + ([] if one_way else _lacking(right, left)))

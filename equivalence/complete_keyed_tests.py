@@ -1,10 +1,11 @@
-"""Complete tests for formulas with partitions and windows on values: the W-method over the view of the last event.
+"""Complete tests for formulas with partitions and windows on values: the W-method over events as the last event sees
+them.
 
 A match that ends with the last event depends on two facts about each of its events: whether it has the last event's
-key, and how near it is (decide/keys_and_windows.py). With these as parts of a letter, on real streams only, the matches
-of a formula are a regular language, to which the W-method applies. Events are tried just before the edge of a window,
-at the edge, just after it and beyond, so that a window that is open where it should be closed is found. Two keys are
-enough, for the same reason as in the decider. docs/theory/complete-tests.md has the assumptions.
+key, and how near it is to the last event (decide/keys_and_windows.py). If a letter has these facts, and streams are
+real, the matches of a formula are a regular language, to which the W-method applies. The tests have events just before
+the edge of a window, at the edge, just after it and beyond, so they find a window that is open where it should be
+closed. Two keys are enough, for the same reason as in the decider. docs/theory/complete-tests.md has the assumptions.
 """
 
 from __future__ import annotations
@@ -74,7 +75,9 @@ class KeyedTest:
     def _middles(self, longest: int, budget: Budget) -> Iterator[Types]:
         count = len(self.automaton.events)
         if count**longest > budget.matches:
-            raise BudgetExceeded(f"{count} kinds of events in up to {longest} places are too many; take fewer states")
+            raise BudgetExceeded(
+                f"the test would try {count} kinds of events in each of {longest} places; take fewer states"
+            )
         for length in range(longest + 1):
             yield from product(range(count), repeat=length)
 
@@ -107,13 +110,13 @@ class KeyedTests:
 
     @property
     def kinds(self) -> int:
-        """Return the number of kinds of events, distinguished by how they are seen from the last event."""
+        """Return the greatest number of kinds of events in a case; kinds differ in how the last event sees them."""
         return max(len(case.automaton.events) for case in self.cases)
 
     def streams(self, states: int | None = None, budget: Budget = Budget()) -> list[Stream]:
         """Return the streams of a complete test for implementations with at most `states` states in each case.
 
-        A stream that is a prefix of another one is left out, because an engine answers at every position. Raises
+        Prefixes of other streams are left out, because an engine answers at every position. Raises
         InputError, BudgetExceeded, and Unsupported if no stream is found for a word.
         """
         if states is not None and states < self.states:
@@ -152,7 +155,7 @@ def keyed_tests(phi: Formula, schema: Schema | None = None, budget: Budget = Bud
                 "a filter tests the attribute of a window, or compares the attribute of a key with others"
             )
         if any(width >= LONGEST / 4 for widths in measures.widths.values() for width in widths):
-            raise Unsupported("a window is wider than the times that an event can have; use a shorter one")
+            raise Unsupported("a window is wider than the times that an event can have; use a shorter window")
         cut = replace(
             measures, widths={name: _edges(name, widths, measures) for name, widths in measures.widths.items()}
         )
@@ -174,7 +177,9 @@ def _case(phi: Formula, reduction: Reduction, budget: Budget) -> KeyedTest:
     reduced = reduction.reduced(phi)
     if reduction.parts:
         what = "a key" if isinstance(reduction.parts[0], frozenset) else "a window"
-        raise Unsupported(f"{what} is around a part of a match, for which no complete test is known", phi.span)
+        raise Unsupported(
+            f"{what} is around a part of a match; complete tests are known only for whole matches", phi.span
+        )
     near = [reduction.near(name, i) for name, widths in measures.widths.items() for i in range(len(widths))]
     known = [*near, *(reduction.last(key) for key in measures.keys)]
     for solver in (False, True):

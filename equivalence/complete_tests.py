@@ -52,7 +52,7 @@ class MarkedDFA:
         return tuple(product(range(len(self.events)), self.marks))
 
     def accepts(self, word: Sequence[Letter], state: int = 0) -> bool:
-        """Return whether a word leads from a state to a final one."""
+        """Return whether a word leads from a state to a final state."""
         for letter in word:
             state = self.steps[state][letter]
         return self.final[state]
@@ -71,9 +71,7 @@ class MarkedDFA:
 
     @cached_property
     def characterizing(self) -> tuple[Word, ...]:
-        """Return words that distinguish every two states: from one of the two, but not from the other, a word leads to
-        a final state.
-        """
+        """Return words that distinguish every two states: some word leads from exactly one of them to a final state."""
         found: list[Word] = [()]
         states = range(len(self.steps))
         while unequal := [(p, q) for p in states for q in states if p < q and not self._differ(p, q, found)]:
@@ -84,7 +82,7 @@ class MarkedDFA:
         return any(self.accepts(word, p) != self.accepts(word, q) for word in words)
 
     def _distinguishing(self, p: int, q: int) -> Word:
-        """Return a shortest word that leads from exactly one of two states to a final one."""
+        """Return a shortest word that leads from exactly one of two states to a final state."""
         pending: list[tuple[int, int, Word]] = [(p, q, ())]
         seen = {(p, q)}
         for left, right, word in pending:
@@ -95,7 +93,7 @@ class MarkedDFA:
                 if pair not in seen:
                     seen.add(pair)
                     pending.append((*pair, (*word, letter)))
-        raise AssertionError("two states of a minimal automaton are distinguished by a word")
+        raise AssertionError(f"the automaton is not minimal: no word distinguishes its states {p} and {q}")
 
 
 def marked_dfa(phi: Formula, schema: Schema | None = None, budget: Budget = Budget()) -> MarkedDFA:
@@ -140,8 +138,9 @@ def vectors(automaton: MarkedDFA, states: int | None = None, budget: Budget = Bu
     """Return the streams of a complete test for implementations of at most `states` states (None: as many as the
     automaton has).
 
-    A stream is an access word, a letter, up to m - n further letters, and a characterizing word. Prefixes of other
-    streams are left out, because an engine answers at every position. Raises InputError, BudgetExceeded.
+    A stream is an access word, at most m - n + 1 letters and a characterizing word, for m states of the implementation
+    and n of the automaton. Prefixes of other streams are left out, because an engine answers at every position. Raises
+    InputError, BudgetExceeded.
     """
     own = len(automaton.steps)
     bound = own if states is None else states

@@ -1,7 +1,7 @@
-"""The plan of the evaluators for a query, made before the first event: its states, and the conditions of each.
+"""Plan a query for the evaluators, before the first event: its states, and the conditions of each state.
 
-The states are those of compile.py, with the conditions on their edges. The conditions on an event are split into those
-on that event alone, which do not depend on the run, and those that read the registers of a run.
+The states are those of compile.py, with the conditions on their edges. Some conditions read only the awaited event;
+the others also read the registers of a run.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from cerify.semantics.sase.reading import Operations, Reading
 from cerify.semantics.values import Value, value_type_of
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The values that a run keeps of the events it has selected: those that conditions to come can read, and no more.
+# Registers: a run keeps only those values of its selected events that later conditions can read.
 #
 # A register is a value of the first, the last or the last but one event of a variable, or the state of an aggregate of
 # its events. Runs in one state whose registers are equal, as far as they will be read, have the same future.
@@ -31,7 +31,7 @@ RegisterValues: TypeAlias = tuple[Any, ...]
 """The values of all registers; the first is the first event of the run."""
 
 Content = Literal["first", "last", "previous", "all", "before"]
-"""What a register is of: an event of its variable, or an aggregate of all events or of those before the last."""
+"""What a register holds: a value of one event of its variable, or an aggregate of all events or of all but the last."""
 
 SCALARS = frozenset({bool, int, float, str})
 CONTENT: dict[Identifier, Content] = {
@@ -68,7 +68,7 @@ class NfabRegisters:
             self._of_attribute[a] = self._register(a)
 
     def _register(self, a: Attribute) -> _Register:
-        """Return the register of an attribute; create it, and the one that it copies, if needed."""
+        """Return the register of an attribute; create it, and the register that it copies, if needed."""
         content = CONTENT[identifier(a)]
         fold = fold_of(a, self._operations) if isinstance(a, sase.SaseAggregate) else None
         match content:
@@ -90,7 +90,7 @@ class NfabRegisters:
         return self._by_key[key]
 
     def after_selecting(self, values: RegisterValues, variable: str, is_first: bool, event: Event) -> RegisterValues:
-        """Return the values of the registers after the variable takes one more event, its first or a later one."""
+        """Return the register values after the variable takes an event, its first event if `is_first`."""
         new = list(values)
         if values[0] is None:
             new[0] = event
@@ -148,13 +148,16 @@ def _key(value: Any) -> object:
 StateKind = Literal["single", "first", "more"]
 
 Leaving = Literal["at_once", "by_condition", "after_each", "when_stopped"]
-"""When a component is complete: with its event (no Kleene plus), when the condition on its last event or on all of them
-holds, after each event, or when the next component could begin or the Kleene plus can neither take nor ignore."""
+"""When a component is complete.
+
+at_once: with its only event. by_condition: when the condition on its last event or on all its events holds. after_each:
+after each event. when_stopped: when an event could begin the next component, or can be neither taken nor ignored.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class StatePlan:
-    """A state of the line: its number, and the component, by its index, whose events it awaits.
+    """A state of a query: its number, and the index of the component whose events it awaits.
 
     on_event: the conditions on the awaited event that mention no other event. on_run: its other conditions.
     in_partition: the tests that define the partition. at_end: the conditions on the component when it is complete.
@@ -214,7 +217,7 @@ class QueryPlan:
         self.routes = routes(self.layout)
 
     def after_selecting(self, state: StatePlan) -> StatePlan | None:
-        """Return the state of a run after it selects an event in this state; None if that was the last one."""
+        """Return the state of a run after it selects an event in this state; None if this is the last state."""
         if state.kind == "more":
             return state
         return self.states[state.number + 1] if state.number + 1 < len(self.states) else None
@@ -252,8 +255,8 @@ class QueryPlan:
 def routes(layout: EdgeLayout) -> tuple[str, ...]:
     """Return the attributes of equivalence tests by which to look up the runs that an event can affect.
 
-    The other runs skip the event whatever else it is: under skip till next or any match, and under partition contiguity
-    if the test defines the partition.
+    Runs with other values of these attributes always skip the event: under skip till next or any match, and under
+    partition contiguity if the test defines the partition.
     """
     strategies = set(layout.strategies.values())
     if "strict_contiguity" in strategies:
@@ -306,19 +309,19 @@ def _is_on_event(test: EdgeTest, kind: StateKind) -> bool:
 # The shared match buffer: the events that the runs have selected, each stored once for all runs that extend it.
 #
 # Others keep one stack of events for each state, and mark each pointer with the version numbers of the runs it is for
-# (doi 10.1145/1376616.1376634), so that runs can share an entry without sharing what lies before it. Here a node is
-# never changed once it is there, so that pointers need no versions: who can reach a node can use all that lies before
-# it. The price is a node for each run that selects an event, where a stack has an entry and a pointer for each run.
-# What is won is that runs whose futures are the same become one run, whose node points to the last nodes of all. So
-# the nodes may stand for exponentially many matches, which are counted without being listed.
+# (doi 10.1145/1376616.1376634), so that runs can share an entry without sharing the events before it. Here a node never
+# changes, so pointers need no versions: a run that reaches a node can use everything before it. The price is a node for
+# each run that selects an event, where a stack has an entry and a pointer for each run. The gain is that runs with the
+# same future become one run, whose node points to the last nodes of them all. So the nodes may stand for exponentially
+# many matches, which are counted without being listed.
 
 Path: TypeAlias = "tuple[int, int, Path] | None"
-"""Some last events of a match: component and position of the first of them, and the rest."""
+"""The last events of a match as a linked list: component and position of the first of these events, and the rest."""
 
 
 @dataclass(slots=True, eq=False)
 class BufferNode:
-    """An event selected for a component, with the nodes before it. Without such nodes it is the first of its runs.
+    """An event selected for a component, and the nodes before it; none if it is the first event of its runs.
 
     Different nodes stand for different sequences of selected events. count: the number of these sequences.
     """
@@ -334,7 +337,7 @@ class BufferNode:
 
 
 def matches_of(node: BufferNode, variables: Sequence[str]) -> Iterator[Bindings]:
-    """Yield the bindings of all paths from a node back to a first one."""
+    """Yield the bindings of all paths from a node back to a first node."""
     pending: list[tuple[BufferNode, Path]] = [(node, None)]
     while pending:
         node, after = pending.pop()

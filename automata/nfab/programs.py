@@ -1,7 +1,7 @@
 """Compile conditions between events to programs over numbers, which the compiled loops interpret.
 
-Numbers have to be exact in binary64, so whole numbers less than 2^53; times are microseconds; strings are numbered, in
-their order where a condition asks for it. Other conditions are refused, and left to evaluate.BlockRunner.
+Numbers must be exact in binary64, so whole numbers must be below 2^53. Times are microseconds. Strings are numbered, in
+their order if a condition compares them by order. evaluate.BlockRunner evaluates the conditions that are refused here.
 """
 
 from __future__ import annotations
@@ -50,8 +50,10 @@ STATES = 62  # bits of a number
 
 def why_not(q: sase.SaseQuery) -> Unsupported | None:
     """Return why the compiled evaluator does not support the query, on any stream; None if it does."""
-    if sum(1 + k.kleene for k in q.pattern) > STATES:
-        return Unsupported(f"the compiled evaluator has at most {STATES} states; use the readable one")
+    if (states := sum(1 + k.kleene for k in q.pattern)) > STATES:
+        return Unsupported(
+            f"the pattern has {states} states, but the compiled evaluator supports only {STATES}; use the readable one"
+        )
     conditions = [conjunct.condition for block in q.where for conjunct in block.conjuncts]
     mentioned = [a for p in conditions if not isinstance(p, sase.Equivalence) for a in mentions(p)]
     for a in (a for a in mentioned if isinstance(a, sase.SaseAggregate)):
@@ -78,10 +80,10 @@ class TypedCode:
 class Programs:
     """The conditions of a query over columns of known kinds; a name without a column has no kind and no values.
 
-    code, constants, columns and registers grow with each condition. registers: the first number for each (how,
+    code, constants, columns and registers grow with each condition. registers: the first register for each (how,
     variable, column, k). updates: the updates of registers, by variable. strings: the numbers of strings, ordered like
-    the strings if in_order. patterns: the columns that say where a string matches. depth: the greatest number of values
-    on the stack. refused: the first reason why a condition has no program; then the code must not be used.
+    the strings if in_order. patterns: string patterns, by the column of their results. depth: the greatest number of
+    values on the stack. refused: the first reason why a condition has no program; then the code must not be used.
     """
 
     kinds: Mapping[str, ValueType]
@@ -99,11 +101,11 @@ class Programs:
     refused: Unsupported | None = None
 
     def conditions(self, some: tuple[pred.Predicate, ...], state: StatePlan, edge: Edge) -> tuple[int, int]:
-        """Return the code of a conjunction of conditions, as its first index and the index after its last."""
+        """Add the code of a conjunction of conditions; return its first index and the index after its last."""
         return self.conjunction([self.condition(p, state, edge) for p in some])
 
     def conjunction(self, codes: list[Code]) -> tuple[int, int]:
-        """Return the code of a conjunction of codes, as its first index and the index after its last."""
+        """Add the code of a conjunction of codes; return its first index and the index after its last."""
         start = len(self.code)
         for n, code in enumerate(codes):
             self.code += code if n == 0 else [*code, (op.AND, 0)]
@@ -111,13 +113,13 @@ class Programs:
         return start, len(self.code)
 
     def elapsed(self, first: str, seconds: float, comparator: pred.Comparator) -> Code:
-        """Return code that compares the seconds since the event of the variable `first` with a number.
+        """Return code that compares the seconds since the event of the variable `first` with `seconds`.
 
-        Where events have no times, the code is false.
+        If events have no times, the comparison is false.
         """
         of = self.kinds.get(TIME)
         if of not in ("int", "float", "timestamp"):
-            self.column(TIME)  # likewise
+            self.column(TIME)  # so that a later batch with times is refused
             return [(op.FALSE, 0)]
         since = [(op.COLUMN, self.column(TIME)), (op.REGISTER, self.register(op.FIRST, first, TIME)), (op.SUBTRACT, 0)]
         if of == "timestamp":
@@ -154,7 +156,7 @@ class Programs:
                 found = self.term(replace(term, name=name), state, edge)
                 return self.compared("=", found, self.constant(True))
             case pred.Like() | pred.OfType():
-                self.refuse("a pattern of a string that is made of others")
+                self.refuse("a string pattern on a computed value")
                 return [(op.FALSE, 0)]
             case _:
                 assert_never(p)
@@ -186,7 +188,7 @@ class Programs:
                 number, of = float(value), "bool"
             case int():
                 if abs(value) >= op.EXACT:
-                    self.refuse(f"{value}, beyond 2^53,")
+                    self.refuse(f"numbers beyond 2^53, such as {value}")
                 number, of = float(max(-op.EXACT, min(value, op.EXACT))), "int"
             case float():
                 number, of = value, "float"
@@ -237,7 +239,7 @@ class Programs:
         assert isinstance(a, sase.Reference)
         of = self.kinds.get(a.name)
         if of is None:
-            self.column(a.name)  # so that a later batch that has values of it is refused
+            self.column(a.name)  # so that a later batch with values of this attribute is refused
             return None
         variable, own = a.variable or "", a.variable == state.variable and edge == "event"
         match a.place:
@@ -262,7 +264,7 @@ class Programs:
                 assert_never(at)
 
     def _aggregate(self, a: sase.SaseAggregate, state: StatePlan, edge: Edge) -> TypedCode | None:
-        """Return the code of an aggregate. For a running one the registers hold the value before the awaited event."""
+        """Return the code of an aggregate. For a running aggregate it reads the value before the awaited event."""
         variable, of = a.variable or "", self.kinds.get(a.name)
         if a.running and not (variable == state.variable and state.kind == "more" and edge == "event"):
             self.refuse("a running aggregate outside its Kleene plus")
@@ -276,7 +278,7 @@ class Programs:
                 return TypedCode([sum_], of if of == "float" else "int")
             return TypedCode([sum_, (op.REGISTER, self.register(op.COUNT, variable, a.name)), (op.DIVIDE, 0)], "float")
         if of is None or of == "bool":
-            self.column(a.name)  # likewise
+            self.column(a.name)  # so that a later batch with values of this attribute is refused
             return None
         self.in_order |= of == "string"
         k = a.parameter or 1
@@ -315,13 +317,13 @@ MOST_UNUSED = 65_536  # partitions without runs, above which they are dropped
 
 
 def kinds_of(table: pa.Table) -> dict[str, ValueType]:
-    """Return the kind of each column of a stream that has values."""
+    """Return the kinds of the columns that have values."""
     kinds = {name: kind_of(table[name].type) for name in table.column_names if name != TYPE}
     return {name: kind for name, kind in kinds.items() if kind is not None}
 
 
 def kind_of(type_: pa.DataType) -> ValueType | None:
-    """Return the kind of a column of a stream; None if the column has no values."""
+    """Return the kind of a column, given its Arrow type; None if the column has no values."""
     return "string" if pa.types.is_dictionary(type_) else VALUE_TYPES.get(type_)
 
 
@@ -348,7 +350,7 @@ class ColumnEncoder:
         return len(self._partitions) + 1
 
     def keys(self, table: pa.Table) -> NDArray[np.int32]:
-        """Return the number of the partition of each row, int32 [rows]; 0 where a value is absent, or is NaN."""
+        """Return the partition number of each row (int32 [rows]); 0 if a value is missing or NaN."""
         n = table.num_rows
         if not self.routes:
             self._partitions.setdefault((), 1)
@@ -384,9 +386,9 @@ class ColumnEncoder:
         return np.array([self._partitions.setdefault(row, len(self._partitions) + 1) for row in rows], np.int32)
 
     def drop_unused(self, alive: NDArray[np.bool_]) -> NDArray[np.int64] | None:
-        """Drop the partitions without runs and return the old numbers of the others.
+        """Drop the partitions without runs if most partitions have none. Return the old numbers of the others.
 
-        Return None, and drop no partition, unless most are without runs.
+        Return None if no partition is dropped.
         """
         if not self.routes or len(alive) < 2 * int(alive.sum()) + MOST_UNUSED:
             return None
@@ -397,9 +399,10 @@ class ColumnEncoder:
         return kept
 
     def times(self, table: pa.Table, windowed: bool, ascending: bool = True) -> NDArray[np.float64]:
-        """Return the times (float64 [rows], NaN if absent), which must ascend; empty without a window.
+        """Return the times (float64 [rows], NaN if absent); an empty array without a window.
 
-        The array is read-only, like columns of Arrow, so that the loop is compiled for one kind of array only.
+        If `ascending`, times that do not ascend are refused. The array is read-only, like columns of Arrow, so that the
+        loop is compiled for one kind of array only.
         """
         times = self._times(table, windowed, ascending)
         times.flags.writeable = False
@@ -414,19 +417,19 @@ class ColumnEncoder:
             times, there = self._floats(table[TIME])
             return np.where(there, times, np.nan)
         if self._kind(table, TIME) not in ("int", "float", "timestamp"):
-            self._refuse("a window needs times, which are numbers or timestamps")
+            self._refuse("the query has a window, but the events have no times that are numbers or timestamps")
             return np.zeros(0)
         times, there = self._floats(table[TIME])
         steps = np.diff(times, prepend=self._last)
         if not (there.all() and np.isfinite(times).all() and (steps >= 0).all()):
-            self._refuse("the compiled evaluator needs a time for each event, in ascending order; sort the stream")
+            self._refuse("an event has no time, or a smaller time than the event before it; sort the stream")
         if times.size:
             self._last = times[-1]
         return times
 
     def columns(self, table: pa.Table) -> NDArray[np.float64]:
-        """Return the values that conditions compare, float64 [rows, 2 D]: each column, followed by a column with 1 for
-        a value.
+        """Return the values that conditions compare, float64 [rows, 2 D]. After each column comes a column that is 1
+        where there is a value, else 0.
         """
         data = np.zeros((table.num_rows, 2 * len(self.names)))
         for at, name in enumerate(self.names):
@@ -438,9 +441,9 @@ class ColumnEncoder:
         return data
 
     def sorted_strings(self, table: pa.Table) -> NDArray[np.float64] | None:
-        """Return an array from old to new numbers of strings, so that numbers are ordered like the strings.
+        """Renumber the strings in their order; return an array with the new number of each old number.
 
-        Return None if they already are.
+        Return None if the numbers are already in order.
         """
         names = [name for name in self.names if self._kind(table, name) == "string"]
         texts = {text for name in names for text in dictionary_of(table[name]).dictionary.to_pylist()} - {None}
@@ -489,7 +492,7 @@ class ColumnEncoder:
         if kind in ("int", "timestamp"):
             extremes = pc.min_max(column).as_py()
             if extremes["min"] is not None and not (extremes["min"] > -op.EXACT and extremes["max"] < op.EXACT):
-                self._refuse("a number beyond 2^53, which the compiled evaluator cannot represent exactly")
+                self._refuse("the compiled evaluator does not support numbers beyond 2^53; use the readable one")
                 return np.zeros(len(column)), there
         if column.null_count:
             column = column.fill_null(0)
@@ -500,7 +503,7 @@ class ColumnEncoder:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What is compiled of a query for columns of some kinds: its states and conditions as the arrays of kernels.py.
+# Compile a query for columns of some kinds: write its states and conditions as the arrays of kernels.py.
 
 STRATEGIES = dict(zip(sase.STRATEGIES, (op.STRICT, op.PARTITION, op.NEXT, op.ANY), strict=True))
 KINDS = {"single": op.SINGLE, "first": op.FIRST_OF_MORE, "more": op.MORE}

@@ -32,7 +32,7 @@ DURATION: pa.DataType = pa.duration("us")
 
 
 class SeveralTypes(Exception):
-    """Raised for values that no Arrow array of ARROW holds without loss: several types, beyond 64 bits, or
+    """Raised if no Arrow type in ARROW holds the values without loss: they have several types, more than 64 bits, or
     nanoseconds.
     """
 
@@ -61,11 +61,11 @@ def _type_of(value: Value | timedelta) -> pa.DataType:
 
 @dataclass(frozen=True)
 class PartitionedTable:
-    """The rows of a table, partition by partition, each partition in its order; partitions in the order of their first
+    """The rows of a table, partition by partition, each sorted by ORDER BY; partitions come in the order of their first
     rows.
 
     order: int64, the position of each row in the table; None if the table has this order already. starts: int64, the
-    row at which each partition begins, and last the number of rows.
+    row at which each partition begins, then the number of rows.
     """
 
     S: Stream
@@ -74,7 +74,7 @@ class PartitionedTable:
 
     @classmethod
     def from_stream(cls, q: MatchRecognize, S: Stream) -> PartitionedTable:
-        """Divide and order the table of a stream by a clause. Its columns already have their names in the table."""
+        """Divide and order the table of a stream by a clause, which must name columns as the table does."""
         table = cls(S, None, np.array([0, len(S)] if len(S) else [0], np.int64))
         order = table._sorted(q.order)
         if not q.partition:
@@ -202,7 +202,7 @@ class PartitionedTable:
 
 
 def _encoded(array: pa.Array) -> tuple[NDArray[np.int64], pa.Array]:
-    """Number the values in the order of their first occurrence; return the numbers and the values. NULL is a value."""
+    """Number the distinct values, NULL included, in the order of their first occurrence; return numbers and values."""
     if array.type == ARROW["float"]:
         array = pc.add(array, 0.0)  # -0.0 and 0.0 are one value
     if array.type == ARROW["bool"]:
@@ -212,14 +212,14 @@ def _encoded(array: pa.Array) -> tuple[NDArray[np.int64], pa.Array]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Conditions that look at columns alone, on all rows at once; on one row they are conditions.value_in.
+# Evaluate conditions that look only at columns, on all rows at once; compile.value_in evaluates them on one row.
 #
-# Arrow's arithmetic is of fixed width, its comparison of an integer with a float rounds the integer, and it has one
-# type in a column. Where that could make a difference the expression concerned is evaluated row by row, or, if it
-# looks at one value of the row only, for each different value once.
+# Arrow's arithmetic has a fixed width, its comparison of an integer with a float rounds the integer, and a column has
+# one type. Where this could change the result, the expression is evaluated row by row, or, if it reads a single value
+# of the row, once for each distinct value.
 
 Column: TypeAlias = pa.Array | pa.Scalar
-"""One value for each row, or the same for all."""
+"""A value for each row, or one value for all rows."""
 
 COMPARE: Mapping[str, Callable[[Column, Column], Column]] = {
     "<": pc.less, "<=": pc.less_equal, ">": pc.greater, ">=": pc.greater_equal, "=": pc.equal, "<>": pc.not_equal,
@@ -238,7 +238,7 @@ class Inexact(Exception):
 
 @dataclass(frozen=True)
 class ColumnConditions:
-    """Conditions on the rows of a table. found: the columns computed so far, by their expressions."""
+    """Evaluates conditions on the rows of a table. found: the columns computed so far, by their expressions."""
 
     table: PartitionedTable
     found: dict[rows.Expression, Column] = field(default_factory=dict)
@@ -289,7 +289,7 @@ class _Rowwise:
         return found
 
     def by_value(self, e: rows.Expression) -> Column | None:
-        """Evaluate an expression on one value of the row, once for each distinct value.
+        """Evaluate an expression that reads a single value of the row, once for each distinct value.
 
         Return None for other expressions.
         """
@@ -325,7 +325,7 @@ class _Rowwise:
             case rows.Logical(_, argument):
                 return self.value(argument)
             case rows.RowMatchNumber() | rows.Count() | rows.RowAggregate():
-                raise AssertionError("why_not refuses it")
+                raise AssertionError("why_not did not refuse this expression")
             case _:
                 assert_never(e)
 
@@ -466,7 +466,7 @@ def _arithmetic(sign: str, left: Column, right: Column) -> Column:
 
 
 def _timed(sign: str, left: Column, right: Column) -> Column:
-    """Return a sum or difference of times and intervals. Raises Inexact for others, and outside the years 1 to 9999."""
+    """Add or subtract times and intervals. Raises Inexact for other operators, and outside the years 1 to 9999."""
     kind = scalars.TIMED.get((_kind(left), sign, _kind(right)))
     if kind is None:
         return pa.scalar(None)

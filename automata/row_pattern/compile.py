@@ -34,7 +34,7 @@ ACCEPT = -1
 class Way:
     """A way to a state, or to ACCEPT.
 
-    start: whether it is open only before the first row of a partition. end: whether only after its last row.
+    start: whether it is open only before the first row of a partition. end: whether it is open only after the last row.
     """
 
     target: int
@@ -157,8 +157,8 @@ class _Graph:
         return after
 
     def _unbounded(self, p: rows.Quantified, after: _Node, excluded: bool) -> _Node:
-        """Return the first node of an unbounded quantifier: all required iterations but one, then one that may be
-        repeated.
+        """Return the first node of an unbounded quantifier: all required iterations but one, then an iteration that may
+        be repeated.
         """
         loop = _Loop(after, p.greedy)
         loop.body = self.built(p.pattern, loop, excluded)
@@ -180,7 +180,7 @@ class _Graph:
         """Yield the ways from a node to the states, and to the end, in the order of preference."""
         found: set[Way] = set()
         seen: set[tuple[int, frozenset[int], bool, bool]] = set()
-        # with each node the loops in whose iteration no row is taken so far, and the anchors on the way
+        # each node, the loops whose iteration has taken no row so far, and the anchors passed: start and end
         pending: list[tuple[_Node, frozenset[int], bool, bool]] = [(entry, frozenset(), False, False)]
         while pending:
             node, rowless, start, end = pending.pop()
@@ -191,7 +191,7 @@ class _Graph:
             match node:
                 case _Accept() | _Take():
                     way = Way(ACCEPT if isinstance(node, _Accept) else node.state, start, end)
-                    # one with fewer anchors to the same state stands for this one
+                    # a way to the same state with fewer anchors includes this one
                     weaker = (Way(way.target, s, e) for s in {False, start} for e in {False, end})
                     if found.isdisjoint(weaker):
                         found.add(way)
@@ -222,14 +222,14 @@ class _Graph:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# WINDOW by the loops of MATCH_RECOGNIZE: an automaton whose states count the rows from the first one of the frame.
+# Evaluate WINDOW with the loops of MATCH_RECOGNIZE: the states of the automaton also count the rows of the frame.
 #
-# PREV and NEXT see the rows of the frame alone, so a condition depends on where in the frame its row is. Letters: d
-# the place of a row in its frame, from 0; m the number of the pattern's states. SEEK is a reluctant number of rows
-# before the pattern.
+# PREV and NEXT see only the rows of the frame, so a condition depends on where in the frame its row is. Letters: d is
+# the place of a row in its frame, from 0; m is the number of the pattern's states. SEEK becomes rows before the
+# pattern, as few as possible.
 
 BEFORE = ""
-"""The variable of the rows between the row that is searched from and the match that SEEK finds."""
+"""The variable of the rows that SEEK passes before it finds a match."""
 
 
 @dataclass(frozen=True)
@@ -237,8 +237,8 @@ class Framed:
     """A clause and an automaton that find, in a whole partition, the matches within the frames of its rows.
 
     State d * m + s stands for state s of the pattern in row d of a frame. If frames have no end, the last d stands for
-    all rows from there on. pattern: the automaton of the pattern, with m states; if the clause has SEEK, the last one
-    is BEFORE.
+    all rows from there on. pattern: the automaton of the pattern, with m states; if the clause has SEEK, the last state
+    is that of BEFORE.
     """
 
     q: MatchRecognize
@@ -254,7 +254,9 @@ def searched_pattern(q: MatchRecognize) -> rows.Pattern:
 
 
 def last_place(q: MatchRecognize) -> int:
-    """Return the last row of a frame; without an end, the last row that conditions distinguish from later ones."""
+    """Return the number of a frame's last row; if frames have no end, of the last row that conditions distinguish from
+    later rows.
+    """
     if q.window is None:
         return 0
     if q.window.following is not None:
@@ -264,7 +266,7 @@ def last_place(q: MatchRecognize) -> int:
 
 
 def framed(q: MatchRecognize, budget: Budget = Budget()) -> Framed:
-    """Return the automaton of a clause with frames whose conditions look only at columns. Raises BudgetExceeded."""
+    """Return the automaton of a clause with frames; its conditions must look only at columns. Raises BudgetExceeded."""
     pattern = compile_pattern(searched_pattern(q), budget)
     if q.window is None:
         return Framed(q, pattern, pattern)
@@ -310,7 +312,7 @@ def in_frame(e: rows.Expression, A: str, d: int, end: int | None) -> rows.Expres
 
 MOST_STATES = 2048  # in compiled loops each row has a bit for each state
 Columns = Mapping[str, Sequence[Nullable]]
-"""The columns of a partition; one that is missing is NULL throughout."""
+"""The columns of a partition; a missing column is NULL in each row."""
 
 
 def why_not(q: MatchRecognize) -> Unsupported | None:
@@ -355,8 +357,8 @@ def why_not_compiled(q: MatchRecognize, budget: Budget) -> Unsupported | None:
 def _fixed(e: rows.Expression, its: set[str]) -> bool:
     """Return whether a lookup depends only on columns of a row at a fixed distance.
 
-    its: the variables that include the condition's variable. The last row of each of them, and of the match, is the
-    current row.
+    its: the variables that include the condition's variable. The current row is the last row of each of these variables
+    and of the match.
     """
     match e:
         case rows.RowColumn(_, A) | rows.Classifier(A):
@@ -405,22 +407,22 @@ def value_in(e: rows.Expression, variable: str, columns: Columns, r: int, length
         ):  # fmt: skip
             return combined(e, [value_in(one, variable, columns, r, length) for one in rows.below(e)], STANDARD)
         case rows.RowMatchNumber() | rows.Count() | rows.RowAggregate():
-            raise AssertionError("why_not refuses it")
+            raise AssertionError("why_not did not refuse this expression")
         case _:
             assert_never(e)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Rows of the match that are at one distance from the row that is labelled, in all matches: PREV leads there.
+# Use PREV for a row that is at the same distance from the labelled row in all matches.
 #
-# In PATTERN (A B C) the row of A.price is always two rows before one of C. A condition that looks at such rows alone
-# does not depend on how the rows before are labelled.
+# In PATTERN (A B C) the row of A.price is always two rows before the row of C. A condition that looks only at such rows
+# does not depend on how the earlier rows are labelled.
 
 NO_ROW, SEVERAL = -1, -2  # instead of a distance: there is no such row, or the distance is not the same in all matches
 
 
 def at_fixed_distances(q: MatchRecognize, budget: Budget = Budget()) -> MatchRecognize:
-    """Return a clause with the same matches that uses PREV where DEFINE looks at columns of rows at a fixed distance.
+    """Use PREV wherever DEFINE looks at columns of rows at a fixed distance. The matches stay the same.
 
     Raises BudgetExceeded.
     """
@@ -432,9 +434,7 @@ def at_fixed_distances(q: MatchRecognize, budget: Budget = Budget()) -> MatchRec
 
 @dataclass(frozen=True)
 class _Distances:
-    """Finds how far apart rows are. automaton: the automaton of the pattern. unions: the primary variables of each
-    name.
-    """
+    """Finds how far apart rows are. automaton: that of the pattern. unions: the primary variables of each variable."""
 
     automaton: Automaton
     unions: Mapping[str, frozenset[str]]
@@ -463,14 +463,16 @@ class _Distances:
         return _moved(_without_variables(inner.argument), forward - distance)
 
     def distance(self, function: Literal["FIRST", "LAST"], looked_at: str | None, variable: str) -> int:
-        """Return the distance from a row of a variable back to the first or last row of another; or NO_ROW, SEVERAL."""
+        """Return the distance from a row of `variable` back to the first or last row of `looked_at`; or NO_ROW or
+        SEVERAL.
+        """
         names = frozenset(self.automaton.variables) if looked_at is None else self.unions.get(looked_at, frozenset())
         of_states = self._of_states(function, names)
         found = {of_states.get(s, NO_ROW) for s, A in enumerate(self.automaton.variables) if variable == A}
         return found.pop() if len(found) == 1 else SEVERAL
 
     def _of_states(self, function: Literal["FIRST", "LAST"], names: frozenset[str]) -> dict[int, int]:
-        """Return for each reachable state the distance from its row to the row looked for."""
+        """Return for each reachable state the distance back to the first or last row of these variables."""
         found: dict[int, int] = {}
         pending: list[tuple[Iterable[Way], int]] = [(self.automaton.first, NO_ROW)]
         while pending:
@@ -502,12 +504,11 @@ def _without_variables(e: rows.Expression) -> rows.Expression:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Conditions on one row, as CEL and MATCH_RECOGNIZE have them: comparisons of columns and constants, AND, OR.
+# Translate conditions on one row between CEL and MATCH_RECOGNIZE: comparisons of columns and constants, AND, OR.
 #
-# On these the two languages agree: a comparison with a column that is missing is never true. NOT is no part of it: in
-# SQL NOT of an unknown comparison is unknown, in CEL it is true. Nor is the order of booleans, which CEL does not
-# have: no constant that is compared by order is one, and columns that are compared with each other by order must hold
-# none.
+# Here the two languages agree: a comparison with a missing column is never true. NOT cannot be translated: in SQL, NOT
+# of an unknown comparison is unknown; in CEL it is true. CEL does not order Booleans, so a comparison by order must not
+# have a Boolean constant, and columns that are compared with each other by order must hold no Booleans.
 
 IN_SQL: Mapping[pred.Comparator, str] = {"<": "<", "<=": "<=", ">": ">", ">=": ">=", "=": "=", "!=": "<>"}
 IN_CEL = {sql: cel for cel, sql in IN_SQL.items()}
@@ -547,10 +548,10 @@ def _term(e: rows.Expression, own: Collection[str]) -> pred.Term:
             return pred.Attribute(name)
         case rows.RowColumn(_, A) if A is not None and A not in own:
             raise Unsupported(
-                "only conditions on the current row are translated; this one looks at another row", e.span
+                "this condition looks at another row; only conditions on the current row can be translated", e.span
             )
         case _:
-            raise Unsupported("only conditions on columns of the current row are translated", e.span)
+            raise Unsupported("only columns of the current row and constants can be compared in a translation", e.span)
 
 
 def expression_of(predicate: pred.Predicate) -> rows.Expression:
@@ -590,5 +591,5 @@ def _value(term: pred.Term) -> rows.Expression:
             return rows.RowConstant(value)
         case pred.Arithmetic():
             raise Unsupported(
-                "arithmetic is not translated to SQL, because its division of whole numbers drops the remainder"
+                "arithmetic is not translated to SQL, because SQL's division of whole numbers drops the remainder"
             )

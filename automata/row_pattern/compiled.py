@@ -1,4 +1,4 @@
-"""The matches of a clause by its automaton in compiled loops; the readable twin is evaluate.RowPartition."""
+"""Find the matches of a clause with its automaton in compiled loops; the readable twin is evaluate.RowPartition."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     Places = NDArray[np.int64]
 
 MATCHES_TOGETHER = 1 << 16
-WORDS = 64  # of 64 bits, for the states of the rows of a partition, for each of budget.valuations: 1 GB by default
+WORDS = 64  # the states of a partition's rows may take so many words of 64 bits times budget.valuations (default: 1 GB)
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class LabelArrays:
 
 
 def find_matches(q: MatchRecognize, S: Stream, budget: Budget = Budget()) -> Iterator[NumberedMatch]:
-    """Yield the matches in the order in which they are found, partition by partition, ordered by their first rows.
+    """Yield the matches in the order in which they are found; partitions come in the order of their first rows.
 
     Raises Unsupported for clauses that `why_not` (after `at_fixed_distances`) or `why_not_compiled` refuses, and if
     numba is not installed; IllFormed if AFTER MATCH SKIP leads nowhere; and BudgetExceeded.
@@ -96,7 +96,7 @@ def find_matches(q: MatchRecognize, S: Stream, budget: Budget = Budget()) -> Ite
 
 
 class CompiledRun:
-    """A clause over one table. Raises Unsupported, BudgetExceeded."""
+    """Evaluates a clause on one table. Raises Unsupported, BudgetExceeded."""
 
     def __init__(self, q: MatchRecognize, S: Stream, budget: Budget = Budget()) -> None:
         q = at_fixed_distances(q, budget)
@@ -145,9 +145,9 @@ class CompiledRun:
         words, most = _words(states), WORDS * self.budget.valuations
         if (rows + 1) * words > most:
             raise BudgetExceeded(
-                f"{rows:,} rows of a partition, with {states:,} states of the pattern, take more than {most:,} words "
-                "of 64 bits; divide the table by PARTITION BY, give a smaller pattern, or allow more: "
-                f"Budget(valuations=...), {WORDS} words each"
+                f"a partition of {rows:,} rows and a pattern of {states:,} states need more than {most:,} words of 64 "
+                "bits; divide the table by PARTITION BY, use a smaller pattern, or raise Budget(valuations=...), which "
+                f"allows {WORDS} words each"
             )
         return words
 
@@ -222,12 +222,12 @@ def _words(states: int) -> int:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The rows that matches make, and their measures, as Arrow columns: for many matches at once, from the states of rows.
+# Compute the output rows of many matches at once, with their measures, as Arrow columns, from the states of rows.
 #
-# What a lookup sees of a match is a range of its labelled rows, which are numbered through all matches. The rows of a
-# variable in a range are counted by running sums, so that each lookup is some arithmetic on whole columns.
+# A lookup sees a range of the match's labelled rows, which are numbered through all matches. Running sums count the
+# rows of a variable in a range, so each lookup is arithmetic on whole columns.
 
-MATCHES = 1024  # of the readable automaton that are put together
+MATCHES = 1024  # of the readable automaton in one block
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -237,9 +237,9 @@ if TYPE_CHECKING:
 
 
 class MatchRows:
-    """The rows of the output that some matches of a clause make.
+    """The output rows of some matches of a clause.
 
-    of: int64, the match of each output row. ends: int64, how many labelled rows, of all matches, come up to this row.
+    of: int64, the match of each output row. ends: int64, the number of labelled rows, of all matches, up to this row.
     searched, begins: int64, the rows of the partitioned table at which the match is found and starts. places: int64,
     the row of the table that the output row shows.
     """
@@ -320,8 +320,8 @@ class MatchRows:
         return self.block.offsets[self.of], self.ends if semantics == "RUNNING" else self.block.offsets[self.of + 1]
 
     def _rows_of(self, A: str | None) -> tuple[RowPlaces, Mask]:
-        """Return a mask of the labelled rows of a variable, and how many of them come before each row and after the
-        last.
+        """Return (number, mask): mask marks the labelled rows of a variable; number counts them before each row, then
+        in all.
         """
         if A not in self._places_of:
             its = [A is None or v in self.q.unions[A] for v in self.variables]
@@ -344,8 +344,8 @@ class MatchRows:
         return self.labelled[its[np.where(there, wanted, -1)]], there
 
     def _in_rows(self, e: rows.Expression, places: RowPlaces, there: Mask) -> pa.Array:
-        """Return the values of an expression in these rows of the table. Raises Inexact if it also depends on
-        labels.
+        """Return the values of an expression in these rows of the table. Raises Inexact if the expression also depends
+        on labels.
         """
         if not isinstance(e, rows.Classifier):
             return self._of_rows(e).take(pa.array(np.where(there, places, 0), mask=~there))
@@ -420,7 +420,7 @@ def unmatched(q: MatchRecognize, block: LabelArrays, first: int, end: int, cover
 
 
 Found: TypeAlias = tuple[PartitionedTable, Automaton, Iterator[LabelArrays]]
-"""The table partition by partition, the automaton whose states label rows, and the matches, some at a time."""
+"""The table partition by partition, the automaton whose states label rows, and the matches in blocks."""
 
 
 @dataclass(frozen=True)
@@ -428,7 +428,8 @@ class OutputBlock:
     """Some rows of the output, in order.
 
     made: the output rows of matches. places: for each row of the block the row of the partitioned table that it shows.
-    order: the order of the output over the rows of `made` followed by those without a match; None if all have a match.
+    order: for each row of the block its index among the rows of `made` and then those without a match; None if all rows
+    are of `made`.
     end: the row of the table up to which matches have been searched.
     """
 
@@ -438,8 +439,8 @@ class OutputBlock:
     end: int
 
     def spread(self, values: pa.Array) -> pa.Array:
-        """Return a measure's values for all rows of the block, given the values for rows of matches: NULL for the
-        others.
+        """Return a measure's values for all rows of the block, given its values for rows of matches; the other rows
+        have NULL.
         """
         if self.order is None:
             return values
@@ -457,7 +458,7 @@ def output_blocks(q: MatchRecognize, found: Found) -> Iterator[OutputBlock]:
     """
     partitioned, automaton, blocks = found
     conditions, nothing = ColumnConditions(partitioned), np.empty(0, np.int64)
-    first = covered = 0  # rows of which it is known whether they are in a match, and the row up to which matches reach
+    first = covered = 0  # all matches of the rows before `first` are known; matches reach up to the row `covered`
     empty = LabelArrays(nothing, nothing, nothing, np.zeros(1, np.int64), nothing.astype(np.int32))
     for block in chain(blocks, [empty]):
         made = MatchRows(q, conditions, automaton, block)
@@ -473,26 +474,26 @@ def output_blocks(q: MatchRecognize, found: Found) -> Iterator[OutputBlock]:
 
 
 def compiled_blocks(q: MatchRecognize, S: Stream, budget: Budget) -> Found:
-    """Return the matches by the compiled loops. Raises Unsupported, BudgetExceeded."""
+    """Find the matches with the compiled loops. Raises Unsupported, BudgetExceeded."""
     run = CompiledRun(q, S, budget)
     return run.table, run.automaton, run.blocks()
 
 
 def readable_blocks(q: MatchRecognize, S: Stream, budget: Budget) -> Found:
-    """Return the matches by the readable automaton. Raises BudgetExceeded."""
+    """Find the matches with the readable automaton. Raises BudgetExceeded."""
     automaton = compile_pattern(q.pattern, budget)
     return PartitionedTable.from_stream(q, S), automaton, _blocks(q, S, automaton, budget)
 
 
 def _blocks(q: MatchRecognize, S: Stream, automaton: Automaton, budget: Budget) -> Iterator[LabelArrays]:
-    """Yield blocks of matches of the readable automaton. Each row gets some state with its label."""
+    """Yield blocks of matches of the readable automaton. Each row gets a state that has the row's label."""
     state_of = {label: state for state, label in enumerate(zip(automaton.variables, automaton.excluded, strict=True))}
     found, failed = evaluate.find_matches(q, S, budget), None
     while failed is None:
         some: list[NumberedMatch] = []
         try:
             some.extend(islice(found, MATCHES))
-        except IllFormed as error:  # after the match that it concerns
+        except IllFormed as error:  # raised after the match that the error concerns
             failed = error
         if not some:
             break

@@ -1,4 +1,4 @@
-"""Find the matches of a clause by its automaton: partitions and frames, where the search goes on, match numbers."""
+"""Find the matches of a clause with its automaton: divide the table, search partitions and frames, number matches."""
 
 from __future__ import annotations
 
@@ -40,19 +40,19 @@ from cerify.semantics.trees import subtrees
 from cerify.semantics.values import Value, kind
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The match at a row where conditions look at columns alone: backwards over the rows, then forwards.
+# Find the match at a row if conditions look only at columns: pass backwards over the rows, then forwards.
 #
-# From the last row to the first it is found for each row and state whether a match can be completed that takes the row
-# in that state. From a row the match is then found without trying: at each step the first way that can be completed is
-# the preferred one. Both passes take time in proportion to the rows, whatever the pattern.
+# The backward pass finds, for each row and state, whether a match can be completed that takes the row in that state.
+# The forward pass then needs no backtracking: at each step it takes the first way that can be completed. Both passes
+# take time in proportion to the rows, whatever the pattern.
 
 ROWS_TOGETHER = 4096  # rows between two looks at the clock; fewer where a row has many states
 
 
 @dataclass(frozen=True)
 class Lookahead:
-    """Finds where matches can be completed, from the columns of a partition. Conditions that need more count as
-    true.
+    """Finds where matches can be completed, from the columns of a partition. Conditions that need more than columns
+    count as true.
     """
 
     q: MatchRecognize
@@ -67,7 +67,7 @@ class Lookahead:
 
     @cached_property
     def open(self) -> list[int]:
-        """Return for each row, as bits, the states in which it may be taken such that a match can be completed.
+        """Return for each row, as bits, the states that can take the row so that a match can be completed.
 
         The last entry, after the last row, has no states.
         """
@@ -93,7 +93,7 @@ class Lookahead:
 
     @cached_property
     def farthest(self) -> list[dict[int, int]]:
-        """Return for each row, and each state in which it may be taken, the row after the longest possible match."""
+        """Return for each row, and each state that can take it, the row after the longest possible match."""
         found: list[dict[int, int]] = [{} for _ in range(self.length + 1)]
         for r in range(self.length - 1, -1, -1):
             if r % ROWS_TOGETHER == 0:
@@ -135,14 +135,14 @@ class Lookahead:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What conditions see of the rows that a match has so far, in registers, and their values by these.
+# Registers: what conditions can see of the rows that a match has so far.
 #
 # Letters: r a row of the partition, v a view: the contents of all registers after some row. Two searches at the same
 # row, in the same state of the automaton, with equal views go on alike.
 
 View: TypeAlias = tuple[Any, ...]
 Variables: TypeAlias = frozenset[str] | None
-"""The primary variables that one stands for; None: all rows of the match."""
+"""The primary variables that a variable stands for; None: all rows of the match."""
 
 
 @dataclass(frozen=True)
@@ -164,9 +164,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Folded:
-    """A register with an aggregate: the number of values, their kind, and the sum or the best value, with its
-    spelling.
-    """
+    """A register with an aggregate: the number of values, their kind, and the sum or best value, with its `repr`."""
 
     variables: Variables
     aggregate: rows.RowAggregate
@@ -268,7 +266,7 @@ class RowRegisters:
             case rows.RowMatchNumber():
                 return self.number
             case rows.Physical() | rows.Logical() | rows.Count() | rows.RowAggregate():
-                raise AssertionError("a clause with one inside another is refused")
+                raise AssertionError("a lookup is nested in another lookup; why_not did not refuse it")
             case _:
                 assert_never(e)
 
@@ -320,7 +318,7 @@ class RowRegisters:
 
 
 def inner_of(e: rows.Physical) -> rows.Logical:
-    """Return the row from which PREV or NEXT counts. Without FIRST or LAST this is the row of LAST."""
+    """Return the FIRST or LAST whose row PREV or NEXT counts from; LAST if neither is written."""
     return e.argument if isinstance(e.argument, rows.Logical) else rows.Logical("LAST", e.argument)
 
 
@@ -368,11 +366,11 @@ def _result(function: str, state: View) -> Nullable:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The match at a row where conditions look at what the match has so far: a search with a memory.
+# Find the match at a row if conditions look at the match so far: backtrack, and remember failures.
 #
-# The ways are tried in the order of preference. What follows depends on the row, on the state of the automaton and on
-# what conditions see of the rows so far alone (RowRegisters); where a search from these has failed it is not tried
-# again. Ways that fail also if all conditions on the match are taken to be true are not tried at all.
+# The ways are tried in the order of preference. What can follow depends only on the row, the state of the automaton and
+# what conditions see of the rows so far (RowRegisters), so a combination of the three that has failed is not tried
+# again. Ways that fail even if all conditions on the match count as true are not tried at all.
 
 
 class Backtracking:
@@ -395,7 +393,7 @@ class Backtracking:
         )
 
     def match_at(self, s: int, number: int) -> list[int] | None:
-        """Return the states of the rows of the match that starts at row s and has this number; None if there is none.
+        """Return the states of the rows of the match that starts at row s, with this number; None if no match does.
 
         Raises BudgetExceeded if more than budget.valuations failures would have to be stored.
         """
@@ -419,7 +417,9 @@ class Backtracking:
         return None
 
     def take_row(self, r: int, state: int, view: View) -> View | None:
-        """Return the view after a state takes row r; None if its condition is false, or if no match can follow."""
+        """Return the view after a state takes row r; None if its condition is false, or if the search has failed there
+        before.
+        """
         self.steps += 1
         if self.steps % ROWS_TOGETHER == 0:
             check_time()
@@ -432,16 +432,16 @@ class Backtracking:
         return after
 
     def give_back(self, s: int, r: int, state: int, view: View) -> None:
-        """Record that row r, taken in this state, leads to no match. Raises BudgetExceeded in the same case as
-        match_at.
+        """Record that row r, taken in this state, leads to no match. At the limit, forget failures before row s, or
+        raise BudgetExceeded.
         """
         self.failed.add((r, state, view))
         if len(self.failed) > self.limit:
             self.failed = {other for other in self.failed if other[0] >= s}
             if 2 * len(self.failed) > self.limit:
                 raise BudgetExceeded(
-                    f"more than {self.limit} ways to label rows had to be remembered; give smaller partitions, or a "
-                    "pattern with fewer ways to label rows"
+                    f"the search must remember more than {self.limit} ways to label rows; use smaller partitions, or a "
+                    "pattern that allows fewer ways"
                 )
 
 
@@ -476,9 +476,7 @@ class LongestSearch(Backtracking):
         return taken
 
     def _end(self, way: Way, r: int, view: View) -> int:
-        """Return the row after the longest completion by a way before row r; 0 if there is none. The search keeps its
-        own stack.
-        """
+        """Return the row after the longest match that takes this way before row r; 0 if there is none."""
         if way.target == ACCEPT:
             return r
         after = self.take_row(r, way.target, view)
@@ -514,13 +512,13 @@ class LongestSearch(Backtracking):
         self.farthest[key] = end
         if len(self.farthest) > 2 * self.limit:
             raise BudgetExceeded(
-                f"more than {2 * self.limit} ways to label rows had to be remembered; give smaller partitions, or a "
-                "pattern with fewer ways to label rows"
+                f"the search must remember more than {2 * self.limit} ways to label rows; use smaller partitions, or a "
+                "pattern that allows fewer ways"
             )
 
 
 def find_matches(q: MatchRecognize, S: Stream, budget: Budget = Budget()) -> Iterator[NumberedMatch]:
-    """Yield the matches in the order in which they are found, partition by partition, ordered by their first rows.
+    """Yield the matches in the order in which they are found; partitions come in the order of their first rows.
 
     Raises IllFormed if AFTER MATCH SKIP leads nowhere, and BudgetExceeded.
     """
@@ -528,7 +526,7 @@ def find_matches(q: MatchRecognize, S: Stream, budget: Budget = Budget()) -> Ite
 
 
 def resolved_answers(q: MatchRecognize, S: Stream, budget: Budget = Budget()) -> Iterator[NumberedMatch]:
-    """Yield the matches of a clause whose columns already have their names in the table."""
+    """Yield the matches of a clause that already names columns as the table does."""
     q = at_fixed_distances(q, budget)
     automaton = compile_pattern(q.pattern, budget)
     columns = column_values(S)
@@ -538,7 +536,9 @@ def resolved_answers(q: MatchRecognize, S: Stream, budget: Budget = Budget()) ->
 
 
 def partitions(q: MatchRecognize, columns: Columns, length: int) -> list[list[int]]:
-    """Return the positions of each partition, ordered by the ranks of the values of PARTITION BY and ORDER BY."""
+    """Return the positions of each partition's rows, sorted by ORDER BY; partitions come in the order of their first
+    rows.
+    """
     keys = [ranks(key_values(e, columns, length), length, False, False) for e in q.partition]
     order = []
     for one in q.order:
@@ -607,14 +607,14 @@ class RowPartition:
 
     @cached_property
     def search(self) -> RowSearch:
-        """Return the search for the match that starts at a row, over all rows."""
+        """Return the search over the rows of this partition."""
         ahead = Lookahead(self.q, self.automaton, self.columns, len(self.places))
         if not ahead.contextual:
             return ahead
         return LongestSearch(ahead, self.budget) if self.q.longest else Backtracking(ahead, self.budget)
 
     def find_match(self, r: int, number: int) -> tuple[int, list[int]] | None:
-        """Search from row r; return the row at which the match found begins, and the states of its rows.
+        """Search from row r. Return (s, states): the match starts at row s, and states are those of its rows.
 
         In WINDOW the rows of the frame of r are searched as if they were a partition.
         """
@@ -649,7 +649,7 @@ class RowPartition:
             r = self.resumed(r, s, states, number)
 
     def resumed(self, r: int, s: int, states: list[int], number: int) -> int:
-        """Return the row where the search goes on after row r. Raises IllFormed if it is not later than r."""
+        """Return the row where the search goes on after the match found from row r. Raises IllFormed (`skip_error`)."""
         skip = self.q.skip
         if skip.to == "next row" or not states:
             return r + 1
@@ -664,7 +664,7 @@ class RowPartition:
 
 
 def numbered(A: Automaton, at: int, places: Sequence[int], states: Sequence[int], number: int) -> NumberedMatch:
-    """Return the match of the rows at these places in these states, reported at a position."""
+    """Return a match, reported at the position `at`, given the places and states of its rows."""
     bound: dict[str, list[int]] = {}
     for place, state in zip(places, states, strict=True):
         bound.setdefault(A.variables[state], []).append(place)
@@ -712,7 +712,7 @@ class MeasureRegisters(RowRegisters):
         super().__init__(self.expressions, q.unions, {}, 0)
 
     def measures(self, match: LabelledRows, seen: Sequence[int]) -> Iterator[tuple[Nullable, ...]]:
-        """Yield the measures of a match in the rows with these numbers, counted from 1."""
+        """Yield the measures of a match at each row in `seen`, the number of a row in the match, from 1."""
         self.match = match
         labelled = list(enumerate(timed_items(match.labels), match.start))
         views = [*accumulate(labelled, lambda v, row: self.after(v, *row), initial=self.initial(match.number))]
@@ -746,23 +746,24 @@ class MeasureRegisters(RowRegisters):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The prioritized automaton row by row: all threads at once, in the order of preference, for conditions on columns.
+# Run the prioritized automaton row by row: all threads at once, in the order of preference, for conditions on columns.
 #
-# A thread is a labelling of the rows so far that can still be part of the match. Of two threads in one state the
-# preferred one alone goes on, as what follows is the same; where a thread is complete, those after it are cut, unless
-# the longest match is looked for.
+# A thread is a labelling of the rows so far that can still be part of the match. Of two threads in the same state only
+# the preferred one goes on, because both have the same future. When a thread is complete, the less preferred threads
+# are cut, unless the longest match is wanted.
 
 Fate = Literal["goes on", "complete", "stuck", "false", "same state", "cut"]
-"""Of a thread that may take a row in a state.
+"""The result when a thread tries to take a row in a state.
 
-The row is taken, and there is a way on, the match is complete, or neither; the condition is not true; a preferred
-thread has taken the row in this state; a preferred thread is complete.
+goes on, complete, stuck: the row is taken; then the match is complete, else a way leads on, else none does. false: the
+condition is not true. same state: a preferred thread has taken the row in this state. cut: a preferred thread is
+complete.
 """
 
 
 @dataclass(frozen=True)
 class Thread:
-    """A thread: the states of its rows so far, the ways preferred to its end, and whether it is complete."""
+    """A thread: the states of its rows so far, the ways that it tries before it ends, and whether it is complete."""
 
     states: tuple[int, ...]
     ways: tuple[Way, ...]
@@ -804,7 +805,7 @@ class ThreadSimulation:
     def layers(self, s: int) -> Iterator[Layer]:
         """Search for the match that starts at a row; yield a layer for each row until no thread is left.
 
-        The first layer, without attempts, is the one before that row.
+        The first layer stands before this row and has no attempts.
         """
         begin = self._thread((), self.automaton.first, s, s == 0)
         layer = Layer(s, (), (begin,) if begin.ways else (), () if begin.complete else None)
@@ -816,7 +817,7 @@ class ThreadSimulation:
             yield layer
 
     def match_at(self, s: int, number: int) -> list[int] | None:
-        """Return the states of the rows of the match that starts at row s; None if there is none."""
+        """Return the states of the rows of the match that starts at row s; None if no match starts there."""
         *_, last = self.layers(s)
         return None if last.preferred is None else [*last.preferred]
 
@@ -825,9 +826,7 @@ class ThreadSimulation:
         return {A: truths(e, A, self.columns, self.length) for A, e in self.q.conditions.items()}
 
     def _thread(self, states: tuple[int, ...], ways: Sequence[Way], r: int, at_start: bool) -> Thread:
-        """Return the thread after these states, before row r. A way is possible if its anchors hold and a row is left
-        for it.
-        """
+        """Return the thread after these states, before row r. It keeps ways whose anchors hold, if a row is left."""
         onward: list[Way] = []
         complete = False
         for way in ways:

@@ -1,24 +1,24 @@
-"""The matches of a clause in compiled loops over flat arrays; the readable twin is evaluate.RowPartition.
+"""Find the matches of a clause in compiled loops over flat arrays; the readable twin is evaluate.RowPartition.
 
-The loops are long, and have a parameter for each array, for the reason that automata/evaluate/jit.py gives.
+automata/evaluate/jit.py says why the loops are long and have a parameter for each array.
 
 Arrays, with n rows, m states in W words of 64 bits, P partitions, and c variables that have a condition:
 
     starts    int64 [P + 1]        the row at which each partition begins, and n
-    codes     uint8 [c / 8, n]     the bits of the conditions that are true of a row, eight in a plane
-    takes     uint64 [c / 8, 256, W]  for the bits of a plane the states that they allow
-    before    uint64 [m / 8, 256, W]  for eight states that can be completed, the states with a way to one of them
+    codes     uint8 [c / 8, n]     for each row a bit for each condition that is true, eight conditions in a plane
+    takes     uint64 [c / 8, 256, W]  for each byte of a plane the states that the conditions allow
+    before    uint64 [m / 8, 256, W]  for each set of states, of eight, the states with a way to one in the set
     ends      uint64 [2, W]        the states with a way to the end, and those with one after the last row
     ways      int64 [m + 2]        the first way of each state, and of the beginning (m)
     targets   int32 [.]            the states that ways lead to, the end is -1
     anchors   uint8 [.]            1: before the first row only; 2: after the last row only
-    open_     uint64 [longest + 1, W]  for each row of a partition the states in which it may be taken so that a match
-                                   can be completed; none after the last row
+    open_     uint64 [longest + 1, W]  for each row of a partition the states that can take the row so that a match can
+                                   be completed; none after the last row
     wanted    uint8 [m]            1 for the states of the variable to skip to, 2 for those of rows before a match
     numbers   int64 [7]            see the constants below; they live from call to call
     begins, matches, offsets       int64 [matches], [matches], [matches + 1]: the row at which each match starts, its
-                                   number, and where its states are
-    labels    int32 [.]            the states of its rows; there is room for the longest partition
+                                   number, and where its states are in labels
+    labels    int32 [.]            the states of the rows of matches; there is room for the longest partition
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ from numba import uint64
 from cerify.automata.evaluate.jit import compiled
 
 PARTITION, ROW, MATCH, OPENED, FOUND, ERROR, SKIP = range(7)
-"""The partition, the row in it, the last match's number, whether open_ is there, the matches written, what stops."""
+"""The partition, the row in it, the last match's number, whether open_ is filled, the matches written, the error, and
+the kind of AFTER MATCH SKIP."""
 
 PAST_LAST, NEXT, FIRST, LAST = range(4)
-"""Where AFTER MATCH SKIP goes on."""
+"""The kinds of AFTER MATCH SKIP."""
 
 NO_ROW, FIRST_ROW = 1, 2
-"""Why it cannot: no row of the match has the variable, or the first one has it."""
+"""Errors: AFTER MATCH SKIP leads to a variable without a row in the match, or to the first row of the match."""
 
 FOLDS = ("SUM", "AVG", "MIN", "MAX")
 
@@ -75,9 +76,9 @@ def open_states(start, length, codes, takes, before, ends, open_):  # type: igno
 def find(  # type: ignore[no-untyped-def]
     starts, codes, takes, before, ends, ways, targets, anchors, open_, wanted, numbers, begins, matches, offsets, labels
 ):  # fmt: skip
-    """Write matches until the arrays are full or no match is left; then numbers[PARTITION] is P.
+    """Write matches until the arrays are full or no match is left; if none is left, numbers[PARTITION] is P.
 
-    If there is an error, it concerns the last match written, and the search stops.
+    The search also stops on an error, which concerns the last match written.
     """
     beginning, skip = ways.size - 2, numbers[SKIP]
     found, written = 0, 0
@@ -106,7 +107,7 @@ def find(  # type: ignore[no-untyped-def]
                         break
                 if target < 0:
                     break
-                if to == labels.size:  # no room: the match is found again
+                if to == labels.size:  # no room: the next call finds the match again
                     numbers[ROW], numbers[FOUND] = s, found
                     return
                 labels[to] = target
@@ -147,8 +148,8 @@ def find(  # type: ignore[no-untyped-def]
 def fold(values, places, used, offsets, function, folded):  # type: ignore[no-untyped-def]
     """Write for each labelled row the aggregate of its match up to this row; it is undefined before the first value.
 
-    values [n], with the value of each row of the table; places int64 [l], the row of each label; used bool [l], whether
-    its value counts; offsets as above; function an index of FOLDS (0 and 1 are sums); folded [l + 1].
+    values [n]: the value of each row of the table. places int64 [l]: the row of each label. used bool [l]: whether its
+    value counts. offsets: as above. function: an index of FOLDS (0 and 1 are sums). folded [l + 1]: the aggregates.
     """
     for i in range(offsets.size - 1):
         found = False

@@ -33,13 +33,13 @@ from cerify.semantics.trees import children
 from cerify.semantics.values import Value
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Two complex event automata as one finite automaton that reads words.
+# Write two complex event automata as one finite automaton that reads words.
 #
-# A letter is a type of events with a set of marks, so that a word is a stream with what a run marks in it. Two
-# automata have the same valuations everywhere exactly if they accept the same words other than the empty one.
+# A letter is a type of events with a set of marks, so a word is a stream with the marks of a run. Two automata have the
+# same valuations everywhere exactly if they accept the same words, disregarding the empty word.
 
 Letter: TypeAlias = int
-"""Type t with the m-th set of marks is t * len(marks) + m."""
+"""Type t with the m-th set of marks is the letter t * len(marks) + m."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class MarkedNFA:
     final: Subset
 
     def after(self, subset: Subset) -> dict[Letter, Subset]:
-        """Return the target of each letter, for the letters that have one."""
+        """Return the targets of each letter from these states, for letters that have targets."""
         reached: dict[Letter, Subset] = {}
         while subset:
             lowest = subset & -subset
@@ -123,13 +123,12 @@ def _length(value: Value) -> int:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The search for a shortest word that two sets of states do not both accept: bisimulation up to congruence.
+# Search for a shortest word that exactly one of two sets of states accepts: bisimulation up to congruence.
 #
-# Determinization is done as far as it is needed: pairs of sets of states are followed in step, breadth first. A pair
-# that follows from those already processed, because sets that are equal stay equal in a union, is not followed (Bonchi
-# and Pous, "Checking NFA equivalence with bisimulations up to congruence", POPL 2013). Only processed pairs are used
-# for this, none that still waits; so a skipped pair that differs has among these one that is no deeper and differs as
-# soon, and the first difference found is a shortest.
+# Determinization is lazy: pairs of sets of states are followed in step, breadth first. A pair is skipped if the pairs
+# processed so far imply that its sets are equal, because unions of equal sets are equal (Bonchi and Pous, "Checking NFA
+# equivalence with bisimulations up to congruence", POPL 2013). Pairs that still wait are not used for this. So if a
+# skipped pair differs, a processed pair that is no deeper differs as soon; the first difference found is a shortest.
 
 PAIRS_TOGETHER = 8  # between two looks at the clock
 
@@ -147,7 +146,7 @@ class Separation:
 def separate(
     automata: MarkedNFA, limit: int, contained: bool = False, known_events: bool = False
 ) -> Separation | Relation:
-    """Return a shortest word that separates the two, or pairs that prove that there is none.
+    """Return a shortest word that separates the two automata, or pairs that prove that no word does.
 
     contained: whether to search only words that the left accepts and the right does not. known_events: whether to
     search only words whose types have a known event. Raises BudgetExceeded after more than `limit` pairs.
@@ -223,7 +222,7 @@ NOTHING = CEA(0, (), frozenset(), frozenset())
 def equivalent(
     phi: Formula, psi: Formula, level: Level = "events", schema: Schema | None = None, budget: Budget = Budget()
 ) -> Verdict:
-    """Return whether the two have the same matches at every position of every stream; `level` says what a match is.
+    """Return whether phi and psi have the same matches at every position of every stream; `level` says what a match is.
 
     The level is complex events, valuations, or only whether there is a match. With a schema only its streams count. The
     answer is Equivalent, Different or Undecided.
@@ -242,7 +241,7 @@ def shortest_match(phi: Formula, schema: Schema | None = None, budget: Budget = 
     """Return a shortest stream at whose last position the formula has a match; None if no stream has one.
 
     If z3 cannot decide whether some event types exist, the stream is a shortest one without them. Raises Unsupported if
-    no automaton can evaluate the formula, or if z3 cannot decide all types that are left; BudgetExceeded.
+    no automaton can evaluate the formula, or if all matches need such types; BudgetExceeded.
     """
     for algebra in algebras(phi, schema=schema, budget=budget):
         automata = marked_nfa(single_variable(compile_cel(phi, budget, algebra)), NOTHING, algebra)
@@ -294,16 +293,16 @@ def stream_of(found: Separation, automata: MarkedNFA, schema: Schema | None) -> 
 
 
 def undecidable_reason(schema: Schema | None) -> str:
-    """Return the message for conditions of which z3 cannot decide whether an event satisfies them."""
-    kinds = "give a schema, so that the kinds of its attributes are known, or " if schema is None else ""
+    """Return the message for conditions that z3 cannot decide."""
+    kinds = "give a schema with the types of the attributes, or " if schema is None else ""
     return (
-        f"z3 returned unknown for an event type that matters; {kinds}write the filters without "
-        "arithmetic, unusual patterns, or patterns of attributes that are compared with others"
+        f"z3 could not decide whether an event can satisfy certain conditions together; {kinds}write the filters "
+        "without arithmetic, unusual patterns, or patterns of attributes that are also compared with other attributes"
     )
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Have two complex event automata the same valuations, or complex events, at every position of every stream?
+# Decide whether two complex event automata have the same valuations, or complex events, everywhere on every stream.
 
 
 def difference(
@@ -314,7 +313,7 @@ def difference(
     one_way: bool = False,
     budget: Budget = Budget(),
 ) -> Stream | None:
-    """Return a shortest stream at whose last position the two differ; None if there is none.
+    """Return a shortest stream at whose last position the two automata differ; None if they never do.
 
     one_way: whether only matches of A that B lacks count. Raises Unsupported if the solver cannot decide,
     and BudgetExceeded.
@@ -332,7 +331,7 @@ def difference(
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What of a formula can never match: filters that no event passes, sub-formulas without a match on any stream.
+# Find parts of a formula that can never match: filters that no event passes, sub-formulas that match on no stream.
 
 
 def satisfiable(phi: cel.Formula, schema: Schema | None = None, budget: Budget = Budget()) -> bool | None:
@@ -351,7 +350,7 @@ def vacuous(phi: cel.Formula, schema: Schema | None = None, budget: Budget = Bud
         while (inner := _without_match(children(phi), schema, budget)) is not None:
             phi = inner
         both = (
-            ": AND asks for one match of both sides, and ALL puts one of each together"
+            ": AND needs one match that both sides have; ALL joins a match of each side"
             if isinstance(phi, cel.And)
             else ""
         )
@@ -374,12 +373,12 @@ def _without_match(formulas: tuple[cel.Formula, ...], schema: Schema | None, bud
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Can a formula be written in CEL*? tods21, Corollary 8.10: exactly if it has the *-property.
+# Decide whether a formula can be written in CEL*: exactly if it has the *-property (tods21, Corollary 8.10).
 #
-# The *-property says that what stands between the events of a match does not matter. A formula has it exactly if its
-# automaton has the same complex events under the *-semantics (Proposition 8.8), which is decided. If so, the words of
-# events that are marked make a regular language without the empty word, and an expression for it is a formula of CEL*
-# (Theorem 8.9): + for repetition, ; for concatenation, OR for union.
+# The *-property says that other events between the events of a match do not matter. A formula has it exactly if its
+# automaton has the same complex events under the *-semantics (Proposition 8.8), which can be decided. Then the words of
+# marked events are a regular language without the empty word. An expression for this language is a formula of CEL*
+# (Theorem 8.9): `+` for repetition, `;` for concatenation, OR for union.
 
 NEVER: Predicate = Comparison("<", Attribute(TIME), Attribute(TIME))
 
@@ -396,8 +395,8 @@ class InStar(Answer):
 class NotInStar(Answer):
     """The formula lacks the *-property: whether events are a match depends on other events.
 
-    Each is a stream, with the positions of the same events. They are a match at the last position of the first stream,
-    but not at that of the second. The second is None if the match is not reported at its last event.
+    matched, unmatched: two streams, each with the positions of the same events. These events are a match at the end of
+    the first stream, but not of the second. unmatched is None if the match is not reported at its last event.
     """
 
     matched: tuple[Stream, ComplexEvent]
@@ -437,7 +436,7 @@ def _in_star(phi: cel.Formula, psi: cel.Formula, schema: Schema | None, budget: 
 
 
 def _sensitive(phi: cel.Formula, found: Separation, automata: MarkedNFA, stream: Stream, budget: Budget) -> NotInStar:
-    """Compare the matches on the found stream with those on its marked events alone, by the definition."""
+    """Check by the definition whether the marked events match on the found stream, and whether they match alone."""
     C = frozenset(p for p, letter in enumerate(found.word) if automata.marks[letter % len(automata.marks)])
     alone = Stream([stream[p] for p in sorted(C)], stream.schema)
     sides = [(stream, C), (alone, frozenset(range(len(C))))]
@@ -451,7 +450,8 @@ def _sensitive(phi: cel.Formula, found: Separation, automata: MarkedNFA, stream:
             return NotInStar(sides[1], sides[0])
         case _:
             raise InternalError(
-                f"{show(phi)} was found to depend on the events between on {list(stream)}, and does not"
+                f"by the search, a match of {show(phi)} depends on the events between its own on {list(stream)}; "
+                "by the definition it does not"
             )
 
 

@@ -1,11 +1,13 @@
 """Check whether a certificate proves its claim, without any code of the search that found it.
 
-What has to be believed: the parser, the compiler, and the algebra that lists the types of events; each is tested for
-itself, and boundary_events.py looks for types that the list lacks. The argument is that of bisimulation up to
-congruence. Let two sets of states be *joined* if the pairs of the relation, as equations between sets that may be
-united, make them equal. If the pairs agree on being final, and each step from a pair, and from the two starts, leads to
-sets that are joined, then joined sets accept the same words: by induction on the word. So the two automata accept the
-same words except perhaps the empty one, which is no position.
+The check trusts the parser, the compiler, and the algebra that lists the types of events. Each has its own tests, and
+boundary_events.py looks for types that the list lacks.
+
+The argument is bisimulation up to congruence. Read each pair of the relation as an equation between sets of states, and
+call two sets *joined* if the equations and unions make them equal. Suppose that each pair is final on both sides or on
+neither, and that each step from a pair, or from the two starts, leads to joined sets. Then joined sets accept the same
+words, by induction on the word. So the two automata accept the same words, except perhaps the empty word, which stands
+for no position.
 """
 
 from __future__ import annotations
@@ -54,12 +56,12 @@ def _flaw(certificate: Certificate, budget: Budget) -> str | None:
     both = _Both(left, right, algebra)
     relation = dict.fromkeys((frozenset(x), frozenset(y)) for x, y in certificate.relation)  # each pair once
     if any(q >= both.states for x, y in relation for q in x | y):
-        return f"a pair names a state that the automata do not have; they have {both.states}"
+        return f"a pair names a state that the automata do not have; they have {both.states} states"
     right_start = frozenset(q + left.states for q in right.initial)
     left_start = left.initial | right_start if certificate.claim == "contained" else left.initial
     for x, y in relation:
         if bool(x & both.final) != bool(y & both.final):
-            return f"of the pair {_format_states(x)}, {_format_states(y)} one is final and the other is not"
+            return f"in the pair {_format_states(x)}, {_format_states(y)} only one set is final"
     for x, y in [(left_start, right_start), *relation]:
         for x_, y_ in both.steps(x, y):
             check_time()
@@ -92,7 +94,7 @@ class _Both:
         return [*map(list, self.left.leaving), *shifted]
 
     def steps(self, x: States, y: States) -> Iterator[tuple[States, States]]:
-        """Yield the targets of the two sets, for each type of events and each set of marks that either has."""
+        """Yield the targets of x and of y, for each type of events and each set of marks on their transitions."""
         enabled = {t.marks for q in x | y for t in self.leaving[q]}
         for type_ in range(len(self.algebra.atoms)):
             for marks in enabled:
@@ -126,11 +128,12 @@ def _format_states(states: States) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Does a certificate prove its claim about two event expressions? As checker.py, for deterministic automata.
+# Check whether a certificate proves its claim about two event expressions: the same argument, deterministic automata.
 #
-# Here the pairs are of one state each. If they agree on acceptance, and each type of events leads from a pair to a
-# pair, then by induction on the history the automata are always in a pair, and so accept alike; for containment it is
-# enough that the right accepts wherever the left does. A start event comes first or not at all.
+# Here a pair has one state of each automaton. If both states of each pair accept or neither does, and each type of
+# events leads from a pair to a pair, then by induction on the history the automata are always in a pair, and so accept
+# alike. For containment it is enough that the right state accepts if the left one does. A start event comes first or
+# not at all.
 
 NOBODY: Names = frozenset()
 
@@ -156,7 +159,7 @@ def _expression_flaw(certificate: Certificate, budget: Budget) -> str | None:
     if (event := unlisted(A.alphabet.predicates, listed, certificate.schema)) is not None:
         return f"the predicate algebra does not list the type of {event}"
     if any(len(x) != 1 or len(y) != 1 for x, y in certificate.relation):
-        return "a pair must have one state of each automaton"
+        return "a pair does not have one state of each automaton"
     related = {(x[0], y[0]) for x, y in certificate.relation}
     if (0, 0) not in related:
         return "the two initial states are not a listed pair"
@@ -165,7 +168,7 @@ def _expression_flaw(certificate: Certificate, budget: Budget) -> str | None:
             return f"the pair {p}, {q} names a state that the automata do not have"
         left, right = p in A.accepting, q in B.accepting
         if left != right and (left or certificate.claim == "equivalent"):
-            return f"of the pair {p}, {q} one accepts and the other does not"
+            return f"in the pair {p}, {q} only one state accepts"
         for a in letters.intersection(A.alphabet.coming if (p, q) != (0, 0) else range(len(A.alphabet.types))):
             after = A.step(p, a, NOBODY), B.step(q, a, NOBODY)
             if after not in related:

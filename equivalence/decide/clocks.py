@@ -1,24 +1,24 @@
-"""Formulas with windows on parts of a match, compared by automata with clocks.
+"""Compare formulas with windows on parts of a match, by automata with clocks.
 
-A window around a part that ends before the match does cannot be judged from the last event. It is measured by a clock,
-which starts with the first event of the part and is read at its last one. The comparison follows sets of configurations
-of both formulas; a configuration is a state with the clocks that run. All runs share clocks: there is one for each
-event at which some run started one, so that a set of runs needs no more clocks than events.
+A window around a part that ends before the match does cannot be judged from the last event. A clock measures it: it
+starts with the first event of the part and is read at the last one. The comparison follows sets of configurations of
+both formulas; a configuration is a state with the clocks that run. Runs share clocks: an event at which several runs
+start clocks has one clock, so a set of runs needs no more clocks than events.
 
-Two things make the sets finite. A window only says that a clock is not too late, so of two configurations that differ
-in the age of their clocks the younger accepts all that the older does, and the older is left out. And of the times
-themselves only *zones* are followed: differences of the times of the events with clocks, of now, and of the last event,
+Two facts make the sets finite. First, a window only says that a clock is not too late. So of two configurations that
+differ only in the age of their clocks, the younger accepts all that the older does, and the older is left out. Second,
+only *zones* of times are followed: differences of the times of the events with clocks, of now, and of the last event,
 from which windows around whole matches are measured (keys_and_windows.py). A zone is a matrix of bounds (D. Dill,
-1989), and a difference above the widest window counts as unbounded. Times are whole numbers of ticks: of the schema's
-integers, of microseconds, or of so small a part of the widths that rational times make no other difference.
+1989), and a difference above the widest window counts as unbounded. Times are whole numbers of ticks. A tick is a unit
+of the schema's integers, a microsecond, or so small a part of the widths that rational times make no other difference.
 
-A part whose events have one key, or other equal values, is followed with a *register* (M. Kaminski, N. Francez, 1994):
-the first event that is compared puts its value in, and the others must have it. Of values this alone is followed: which
-registers hold equal ones, and whether that of an event is one of these, the key of the last event, or none of them.
+A part whose events have one key, or other equal values, is followed with a *register* (M. Kaminski, N. Francez, 1994).
+The first compared event stores its value, and later events must have the same value. The search follows only which
+registers hold equal values, and whether an event's value is in a register, is the last event's key, or is neither.
 
-NXT, LAST and MAX compare a run with rivals, which are sets of configurations too, so they may stand above such a window
-where only filters, bindings, OR and other strategies are around them. In general automata with clocks cannot be
-determinized (R. Alur and D. Dill, 1994); the search ends with BudgetExceeded then, and never with a wrong answer.
+NXT, LAST and MAX compare a run with rivals, which are sets of configurations too. So they may stand above such a window
+if only filters, bindings, OR and other strategies are around them. In general, automata with clocks cannot be
+determinized (R. Alur and D. Dill, 1994); then the search ends with BudgetExceeded, never with a wrong answer.
 """
 
 from __future__ import annotations
@@ -37,11 +37,12 @@ from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.predicates import Predicate
 
 Config: TypeAlias = tuple[Any, ...]
-"""A configuration: nested tuples of numbers. Those below 0 are clocks, -1 started first; those up to KEY are values."""
+"""A configuration: nested tuples of numbers. Numbers up to KEY are values; other negative numbers are clocks, the
+oldest -1."""
 
 Bound: TypeAlias = int | float
 Zone: TypeAlias = tuple[tuple[Bound, ...], ...]
-"""At i, j the most by which time i is after time j: 0 is the last event, 1 is now, 1 + k is the event of clock -k."""
+"""Entry i, j is the most by which time i is after time j. Time 0 is the last event's, 1 is now, 1 + k is clock -k's."""
 
 
 @dataclass(frozen=True)
@@ -62,10 +63,10 @@ class Ages:
 
 NEW = -(10**9)  # the clock that starts with the event that is read
 KEY = -2 * 10**9  # the value that the last event has; below are values in registers, the oldest first
-FRESH = -3 * 10**9  # a value of the event that is read, of its first attribute; the next is one less
+FRESH = -3 * 10**9  # a new value of the event's first attribute; each next attribute has PIECES less
 LAST, NOW = 0, 1
-PIECES = 64  # of the values of an attribute; the remainder of the number of a value says in which it is
-VALUES = 4  # in registers at once: with each there are more choices for an event
+PIECES = 64  # an attribute's values are in so many pieces; a value's number modulo PIECES tells its piece
+VALUES = 4  # the most values in registers at once; each adds choices for an event
 
 
 # --- automata with clocks ---------------------------------------------------------------------------------------------
@@ -79,7 +80,7 @@ class ClockedAutomaton(Protocol):
         """Return the configurations before the first event."""
 
     def step(self, config: Config, type_: int, within: Ages) -> Iterator[tuple[Marks, Config]]:
-        """Yield the marks and the configurations after an event of a type."""
+        """Yield (marks, configuration) for each step with an event of a type."""
 
     def is_final(self, config: Config) -> bool:
         """Return whether a match may end here."""
@@ -92,7 +93,7 @@ class ClockedAutomaton(Protocol):
 
 
 def prune(automaton: ClockedAutomaton, configs: Iterable[Config]) -> tuple[Config, ...]:
-    """Return the configurations, in order, without those for which another one accepts at least as much."""
+    """Return the sorted configurations, without each one for which another accepts at least as much."""
     groups: dict[Config, list[tuple[tuple[int, ...], Config]]] = {}
     for config in set(configs):
         shared, clocks = automaton.rank(config)
@@ -180,7 +181,7 @@ _EdgeStep: TypeAlias = tuple[Marks, list[int], list[int], list[tuple[int, str]],
 
 
 def registers_in(marks: Marks) -> list[tuple[int, str]]:
-    """Return the registers that are compared with an event with these marks, each with the attribute."""
+    """Return the registers that are compared with an event that has these marks, each with the attribute compared."""
     pairs = (v.removeprefix(HELD).split(" ", 1) for v in sorted(marks) if v.startswith(HELD))
     return [(int(number), name) for number, name in pairs]
 
@@ -213,7 +214,7 @@ class EitherClocked:
 class FilteredClocked:
     """An automaton whose marks are changed or refused. It ignores events of the hidden types.
 
-    change: returns the new marks of an event of a type, None if the event must not have them.
+    change: returns the new marks of an event of a type; None refuses the event.
     """
 
     inner: ClockedAutomaton
@@ -241,9 +242,7 @@ class FilteredClocked:
 
 @dataclass(frozen=True)
 class StrategyClocked:
-    """A strategy around an automaton, by its monitor. A configuration is a configuration of the automaton with its
-    rivals.
-    """
+    """A strategy around an automaton. A configuration is one of the automaton with its rivals; monitor steps these."""
 
     inner: ClockedAutomaton
     monitor: Callable[..., Any]
@@ -291,7 +290,7 @@ def tightened(zone: Zone, i: int, j: int, bound: Bound) -> Zone | None:
 
 
 def elapsed(zone: Zone, gap: int) -> Zone | None:
-    """Return the zone with a new last time, which is at least the gap after now and not after the last event."""
+    """Return the zone with one more time, which is at least the gap after now and not after the last event."""
     new = len(zone)
     wider: Zone = (*((*row, math.inf) for row in zone), (*[math.inf] * new, 0))
     later = tightened(wider, NOW, new, -gap)
@@ -299,7 +298,7 @@ def elapsed(zone: Zone, gap: int) -> Zone | None:
 
 
 def selected(zone: Zone, times: Sequence[int], widest: int) -> Zone:
-    """Return the zone of some of the times. Differences above the widest window become unbounded."""
+    """Return the zone of these times only. Differences above the widest window become unbounded."""
     rough = [[zone[i][j] for j in times] for i in times]
     for i, row in enumerate(rough):
         for j, bound in enumerate(row):
@@ -319,7 +318,7 @@ def includes(zone: Zone, other: Zone) -> bool:
 
 @lru_cache(maxsize=10_000)
 def clocks_in(config: Any) -> frozenset[int]:
-    """Return the clocks that run in a configuration, or in several."""
+    """Return the clocks and values in a configuration, or in several."""
     if isinstance(config, int):
         return frozenset({config} if config < 0 else ())
     return frozenset().union(*map(clocks_in, config))
@@ -353,8 +352,8 @@ def renamed(config: Any, names: Mapping[int, int]) -> Any:
 class ClockedLetter:
     """A type of events, whether they have a time, and the least and the greatest time to the last event.
 
-    keyed, absent and present are attributes that registers compare: keyed have the value of the last event, absent may
-    have no value, and present may have another value of their piece of the values. A single piece has one value.
+    keyed, absent, present, single: attributes that registers compare. keyed: they have the last event's value. absent:
+    they may have no value. present: they may have another value, in this piece. single: their piece has one value.
     """
 
     type: int
@@ -368,14 +367,14 @@ class ClockedLetter:
 
 
 Held: TypeAlias = Mapping[str, Any]
-"""Of an event for each attribute the event and the attribute that had its value first, KEY, or None for no value."""
+"""For each attribute of an event, (event, attribute) where its value occurred first, or KEY, or None for no value."""
 
 
 @dataclass(frozen=True)
 class Registers:
-    """The attributes that registers compare. groups: sets of them that are compared with each other. compared: those of
-    each register.
+    """The attributes that registers compare.
 
+    groups: sets of attributes that are compared with each other. compared: the attributes of each register.
     ends_without: the attributes that the last event lacks.
     """
 
@@ -385,14 +384,14 @@ class Registers:
     ends_without: frozenset[str] = frozenset()
 
     def choices(self, letter: ClockedLetter, config: Any) -> Iterator[tuple[tuple[str, int | None], ...]]:
-        """Yield the values that the attributes of an event of this letter may have, each with its name; None if absent.
+        """Yield the attributes of an event of this letter with values that they may have; None is no value.
 
         config: the configuration before the event, whose keys the event may share. Raises BudgetExceeded.
         """
         held = _parts(config) if self.compared else ()
         running = {(self._group(next(iter(self.compared[i]))), x) for i, x in held if x <= KEY}
         if len(running) > VALUES:
-            raise BudgetExceeded(f"more than {VALUES} keys of parts of matches have to be remembered at once")
+            raise BudgetExceeded(f"the comparison has to remember more than {VALUES} keys of parts of matches at once")
 
         def visit(known: tuple[tuple[str, int | None], ...]) -> Iterator[tuple[tuple[str, int | None], ...]]:
             if len(known) == len(self.attributes):
@@ -427,7 +426,7 @@ class ClockedPair:
 
 
 Constraint: TypeAlias = tuple[int, int, Bound]
-"""Event i is at most so much after event j."""
+"""(i, j, bound): event i is at most `bound` after event j; -1 is the last event of the stream."""
 
 
 @dataclass(frozen=True)
@@ -452,7 +451,7 @@ class ClockedComparison:
     both: the two automata side by side. letters: the letters of all types of events. known: the step of the automaton
     of real streams; None if no real stream has this letter. may_end: whether a stream may end in a state of that
     automaton. widths: the window of each part in ticks. gap: the least number of ticks between two events. visible:
-    maps marks to the compared ones. registers: the registers of the parts.
+    maps marks to the marks to compare. registers: the registers of the parts.
     """
 
     both: EitherClocked
@@ -468,9 +467,8 @@ class ClockedComparison:
     def search(
         self, start: tuple[int, ...], contained: bool, limit: int
     ) -> list[ClockedPair] | tuple[list[ClockedLetter], list[Constraint], list[Held]]:
-        """Return pairs that prove the two queries equal, or a shortest difference as its letters and times.
-
-        A difference comes with the constraints on the values of each event. Raises BudgetExceeded.
+        """Return pairs that prove the claim, or a shortest difference: its letters, the constraints on its times, and
+        the values of each event. Raises BudgetExceeded.
         """
         left = tuple(c for c in self.both.initial if contained or c[0] == 0)
         right = tuple(c for c in self.both.initial if c[0] == 1)
@@ -543,7 +541,7 @@ class ClockedComparison:
     ) -> Iterator[tuple[Zone, dict[int, Bound], tuple[Constraint, ...]]]:
         """Yield ranges of times for the event, cut where a clock passes the width of a window.
 
-        Each range comes with the windows that each clock has passed, and with the bounds on times that express this.
+        Each range comes with the widest window that each clock has passed, and with the range as bounds on times.
         """
         if not letter.timed:
             yield pair.zone, {}, ()
@@ -576,7 +574,7 @@ class ClockedComparison:
         yield from ((zone, ages, tuple(times)) for zone, ages, times in split)
 
     def _end(self, pair: ClockedPair, here: ClockedStep) -> tuple[Constraint, ...] | None:
-        """Return the bounds on times if a stream may end here with a difference; None if there is none."""
+        """Return the bounds on times if a stream may end here with a difference; None if it may not."""
         if here.letter is None or not self.may_end(pair.known):
             return None
         if any(map(self.both.is_final, pair.left)) == any(map(self.both.is_final, pair.right)):
@@ -602,7 +600,7 @@ class ClockedComparison:
 
 
 def _parts(config: Any) -> Iterator[tuple[int, int]]:
-    """Yield the parts with their clocks in nested tuples: pairs of a number and a clock."""
+    """Yield the pairs (part, clock) in nested tuples."""
     if isinstance(config, tuple):
         if len(config) == 2 and isinstance(config[1], int) and config[1] < 0:
             yield config
@@ -612,10 +610,9 @@ def _parts(config: Any) -> Iterator[tuple[int, int]]:
 
 
 def earliest_times(count: int, bounds: Iterable[Constraint], step: int) -> list[int] | None:
-    """Return the least times from 0 on for this many events, in whole steps if possible; None if no times keep the
-    bounds.
+    """Return the least times from 0 on for this many events that keep the bounds; None if there are none.
 
-    Lower bounds are rounded up to whole steps, so that times are easy to read.
+    Times are whole steps, so that they are easy to read.
     """
     known = [(i, j, bound) for i, j, bound in bounds if math.isfinite(bound)]
     times = dict.fromkeys(range(-1, count), 0)

@@ -1,16 +1,16 @@
 """Check whether a list of pairs proves a claim about two formulas with windows on parts of a match.
 
-The pairs are of sets of configurations, each with the times for which they are reached; what these are is said in
-clocks.py, of which no code is used here. A list is a proof if the first pair is in it, if no pair has a match on one
-side only, and if each event, at each time at which it may come, leads from a pair in the list to one in the list. The
-list need not be the one that the search makes: any that is closed in this sense will do. What is believed is the
-compiler, with its steps of the monitors of NXT, LAST and MAX, and the algebra.
+A pair has two sets of configurations and the times at which they are reached. clocks.py explains these, but none of its
+code is used here. A list is a proof if the first pair is in it, if no pair has a match on one side only, and if each
+event, at each time at which it may come, leads from a pair in the list to a pair in the list. Any list that is closed
+in this sense will do, also if the search did not make it. The check trusts the compiler, with its steps of the monitors
+of NXT, LAST and MAX, and the algebra.
 
-Registers hold values, which are numbers up to LAST_VALUE, the value that the last event has. Any other value is a
-smaller number: it shows in which piece of the attribute's values the value is, and older values have greater numbers.
+Values in registers are numbers. LAST_VALUE is the value of the last event; the other values are smaller numbers. Such a
+number shows in which piece of the attribute's values the value is, and older values have greater numbers.
 
-Times are compared in a matrix: at i, j is the most by which time i is after time j. Row 0 is the last event, row 1 is
-now, and the others are the events at which clocks started, in their order.
+Times are compared in a matrix: entry i, j is the most by which time i is after time j. Row 0 is the last event, row 1
+is now, and the other rows are the events at which clocks started, in their order.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ Runs: TypeAlias = tuple[Run, ...]
 Times: TypeAlias = list[list[int | float]]
 LAST_VALUE, NEW_VALUE, PIECES = -2_000_000_000, -3_000_000_000, 64
 Values: TypeAlias = tuple[tuple[str, int | None], ...]
-"""For each attribute that registers compare the value of the event at hand, None if it has none."""
-Started = -(10**9)  # stands for the clock that starts with the event at hand
+"""The current event's value of each attribute that registers compare; None is no value."""
+Started = -(10**9)  # stands for the clock that starts with the current event
 Late: TypeAlias = frozenset[tuple[int, int]]
 """The parts whose windows are over, each with its clock."""
 Passed: TypeAlias = Mapping[int, int | float]
-"""For each clock a width in ticks that it has passed, the greatest of those that matter; -1 for none."""
+"""For each clock the widest window that it has passed, in ticks; -1 for none."""
 
 
 class NotClosed(Exception):
@@ -46,7 +46,7 @@ class NotClosed(Exception):
 
 @dataclass(frozen=True)
 class AttributeOptions:
-    """The values that an attribute may have in events of a type: the last event's value, none, or one of a piece.
+    """The values that an attribute may have in events of a type: the last event's value, none, or a value of a piece.
 
     group: the group of attributes that are compared with each other. lonely: whether the piece has only one value.
     """
@@ -59,9 +59,7 @@ class AttributeOptions:
     lonely: bool
 
     def options(self, held: Iterable[int], new: int) -> list[int | None]:
-        """Return the values that the event may have, given the values in registers. new: one less than the number of a
-        new value.
-        """
+        """Return the values that the event may have, given the values in registers. new: a new value of piece 0."""
         if self.is_last:
             return [LAST_VALUE]
         found: list[int | None] = [None] if self.may_lack else []
@@ -88,8 +86,8 @@ class KnownEvent:
 class NestedAutomaton:
     """A formula as an automaton whose runs are nested tuples, built from the automata of its operands.
 
-    kind: a compiled formula, one of two, a filter (shown: the marks of an event as it leaves them, or None; unseen: the
-    types of events that it waits for), or a strategy (monitor: the step of its monitor).
+    kind: a compiled formula, two automata side by side, a filter (shown: returns the new marks of an event, None to
+    refuse it; unseen: whether it ignores a type of events), or a strategy (monitor: the step of its monitor).
     """
 
     kind: Literal["plain", "either", "filter", "strategy"]
@@ -229,7 +227,7 @@ class NestedAutomaton:
         return self.below[0].clocks_of(run)
 
     def youngest(self, runs: Iterable[Run]) -> Runs:
-        """Return the runs, except those that another run replaces: one with the same state and later clocks."""
+        """Return the runs that no run with the same state and younger clocks replaces."""
         known = [(run, *self.clocks_of(run)) for run in set(runs)]
         kept = []
         for run, shared, clocks in known:
@@ -255,7 +253,7 @@ def _looked_at(marks: Marks) -> list[tuple[int, str]]:
 
 
 def _is_equal_in(held: dict[int, int], looked: Iterable[tuple[int, str]], values: Mapping[str, int | None]) -> bool:
-    """Return whether values equal those in the registers; an empty register stores the first of them."""
+    """Return whether the values equal those in the registers; an empty register stores its first value."""
     for register, attribute in looked:
         value = values[attribute]
         if value is None or held.setdefault(register, value) != value:
@@ -272,7 +270,7 @@ def _piece(value: int) -> int:
 
 
 def closed(times: Times) -> Times | None:
-    """Return the matrix of shortest sums of bounds; None if no times satisfy them."""
+    """Return the matrix of shortest sums of bounds; None if no times satisfy the bounds."""
     n = len(times)
     found = [row[:] for row in times]
     for k in range(n):
@@ -283,7 +281,7 @@ def closed(times: Times) -> Times | None:
 
 
 def with_event(times: Times, event: KnownEvent, gap: int) -> Times | None:
-    """Return the matrix with the time of the event in the last row; None if the event cannot occur then."""
+    """Return the matrix with the time of the event in the last row; None if the event has no possible time."""
     n = len(times)
     more: Times = [[*row, math.inf] for row in times]
     more.append([math.inf] * n + [0])
@@ -294,7 +292,7 @@ def with_event(times: Times, event: KnownEvent, gap: int) -> Times | None:
 
 
 def by_ages(times: Times, uses: Mapping[int, Iterable[int | float]]) -> Iterator[tuple[Times, dict[int, int | float]]]:
-    """Yield the matrix cut where clocks pass widths of windows, each piece with the widths passed there.
+    """Cut the matrix where clocks pass widths of windows; yield each piece with the width that each clock has passed.
 
     The last row of the matrix is the event's.
     """
@@ -319,7 +317,7 @@ def by_ages(times: Times, uses: Mapping[int, Iterable[int | float]]) -> Iterator
 
 @dataclass
 class ClosedList:
-    """Check that a certificate's list of pairs is closed: each event leads from a pair of the list to another one.
+    """Checks that a certificate's list of pairs is closed: each event leads from a pair of the list to one of the list.
 
     machines: the automata of the left and of the right formula. follow: returns what is known of a stream after one
     more event, None if no stream has it; ends: whether a stream may end there. widths: the windows on parts, in ticks.
@@ -393,7 +391,7 @@ class ClosedList:
                 self._check_after(table, then, pair, cut, len(times), event, passed, values)
 
     def _values_of(self, event: KnownEvent, pair: tuple[Runs, Runs]) -> Iterator[Values]:
-        """Yield the values that the event may have, in addition to values held in registers."""
+        """Yield the values that the event may have, given the values in registers."""
         held: dict[int, set[int]] = defaultdict(set)
         for part, value in _running(pair):
             if value <= LAST_VALUE:
@@ -457,14 +455,14 @@ class ClosedList:
 
 @lru_cache(maxsize=10_000)
 def _names(config: Any) -> frozenset[int]:
-    """Return the clocks in nested tuples."""
+    """Return the clocks and values in nested tuples."""
     if isinstance(config, tuple):
         return frozenset[int]().union(*map(_names, config))
     return frozenset({config} if config < 0 else ())
 
 
 def _rename_clocks(config: Any, names: Mapping[int, int]) -> Any:
-    """Return nested tuples with their clocks renamed."""
+    """Return nested tuples with their clocks and values renamed."""
     return (
         tuple(_rename_clocks(part, names) for part in config)
         if isinstance(config, tuple)
@@ -474,7 +472,7 @@ def _rename_clocks(config: Any, names: Mapping[int, int]) -> Any:
 
 @lru_cache(maxsize=10_000)
 def _running(config: Any) -> frozenset[tuple[int, int]]:
-    """Return the parts in nested tuples with their clocks."""
+    """Return the pairs (part, clock or value) in nested tuples."""
     if not isinstance(config, tuple):
         return frozenset()
     if len(config) == 2 and all(isinstance(x, int) for x in config) and config[1] < 0:

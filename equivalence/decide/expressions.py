@@ -1,7 +1,7 @@
 """Decide equivalence, containment and satisfiability of event expressions for all histories.
 
-The minimal automata of the two are compared over the types of events that they distinguish together. A difference is a
-shortest history, replayed by the definition; a proof is the relation of the states that the two reach together.
+The minimal automata of two expressions are compared over the types of events that they distinguish together. A
+difference is a shortest history, replayed by the definition; a proof is the relation of the states reached together.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ from cerify.semantics.predicates import Attribute, Comparison, Constant
 from cerify.semantics.values import Value, ValueType, kind
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Event expressions with attribute variables compared: a proof that the two agree for all values, or a difference.
+# Compare event expressions with attribute variables: find a proof that they agree for all values, or a difference.
 #
-# A proof. Let each variable be an attribute that all events have (a(X) is a[n = X] for the first attribute n of a). If
-# E and F are equivalent so, they are for each choice of values: give each event of the history these values. If the
-# variables also have their values from the same places, E and F take place for the same choices. For containment it is
-# enough that those of E are among those of F.
+# A proof. Replace each variable by an attribute that all events have (a(X) is a[n = X] for the first attribute n of a).
+# If E and F are then equivalent, they are equivalent for each choice of values: give each event of the history these
+# values. If the variables also get their values from the same places, E and F take place for the same choices. For
+# containment it is enough that E's places are among F's.
 #
-# A difference. Over a few values, there are finitely many choices, and an expression is the disjunction of its
-# expressions for each. Two such automata differ on a history or they do not; one that is found is a difference. Where
-# all variables have their values from attributes of truth values, two values are all, and no difference is a proof.
+# A difference. Over a few values there are finitely many choices, and an expression is the disjunction of its instances
+# for all choices. A history on which the automata of two such disjunctions differ is a difference. If all variables get
+# their values from Boolean attributes, two values are all values, so finding no difference is a proof.
 
-EACH = 3  # values of a variable that a difference is looked for with, at least
+EACH = 3  # at least so many values of a variable are tried to find a difference
 
 
 def body_of(E: expr.Expression) -> expr.Expression:
@@ -66,8 +66,8 @@ def pairings(
 ) -> Iterator[tuple[expr.Expression, expr.Expression, Schema]]:
     """Yield the two expressions with variables replaced by attributes, under a schema that has these attributes.
 
-    Each variable of F is paired with one of E that gets its values from the same places, or for containment from some
-    of them. Raises Unsupported for prefix and constraints.
+    Each variable of F is paired with a variable of E that gets its values from the same places, or for containment from
+    some of these places. Raises Unsupported for prefix and constraints.
     """
     left, right = sources(E), sources(F)
     types: dict[str, ValueType] = {}
@@ -172,14 +172,14 @@ def _has(where: frozenset[ArgumentPosition], v: Value, order: ArgumentOrder) -> 
     return reduce(expr.ExpressionOr, masked) if masked else expr.Null()
 
 
-NEEDS_SCHEMA = "with attribute variables, a schema has to say what the arguments stand for; give one"
+NEEDS_SCHEMA = "an expression has attribute variables; give a schema, which says what the arguments stand for"
 ExpressionVerdict: TypeAlias = Equivalent | Contained | Different | Undecided
 
 
 def equivalent(
     E: expr.Expression, F: expr.Expression, schema: Schema | None = None, budget: Budget = Budget()
 ) -> ExpressionVerdict:
-    """Return whether the two take place at the same events of every history, or of every history of the schema."""
+    """Return whether E and F take place at the same events of every history, or of every history of the schema."""
     return _compared(E, F, "equivalent", schema, budget)
 
 
@@ -193,8 +193,8 @@ def contained(
 def shortest_history(E: expr.Expression, schema: Schema | None = None, budget: Budget = Budget()) -> Stream | None:
     """Return a shortest history at whose last event E takes place; None if there is none.
 
-    With attribute variables it is a shortest one over a few values. Raises Unsupported if there is none over these, or
-    if z3 cannot decide the masks; BudgetExceeded.
+    With attribute variables only a few values are tried. Raises Unsupported if no history with these values is found,
+    or if z3 cannot decide the masks; BudgetExceeded.
     """
     if sources(E):
         return _over_a_few(E, schema, budget)
@@ -251,7 +251,7 @@ def _for_values(
         if isinstance(verdict, Equivalent | Contained):
             return verdict
     return Undecided(
-        "they do not differ over a few values, but no pairing of their variables proves that they never do"
+        "the expressions do not differ over a few values, but no pairing of their variables proves that they never do"
     )
 
 
@@ -278,7 +278,7 @@ def _searched(
         return answer(certificate, (len(A.following), len(B.following)))
     shown = {a for a, event in events.items() if event is not None}
     shortest = shown.issuperset(word)
-    if not shortest:  # an event of it may not exist; there may be a longer history of events that do
+    if not shortest:  # an event of the word may not exist; a longer word may have only events that exist
         word = separate(A, B, shown, budget)
     if word is None:
         return Undecided(
@@ -288,7 +288,7 @@ def _searched(
 
 
 def _together(A: DFA, B: DFA, types: set[int], budget: Budget) -> list[tuple[int, int]]:
-    """Return the pairs of states that the two reach by the same history. Raises BudgetExceeded."""
+    """Return the pairs of states that A and B reach by the same history. Raises BudgetExceeded."""
 
     def successors(pair: tuple[int, int]) -> list[tuple[int, tuple[int, int]]]:
         coming = A.alphabet.coming if pair != (0, 0) else range(len(A.alphabet.types))

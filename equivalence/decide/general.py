@@ -1,10 +1,14 @@
-"""Decide whether two CEL formulas are equivalent, or one contains the other, by the first decider that can; else
-search.
+"""Decide whether two CEL formulas are equivalent, or one contains the other, by the first decider that can.
 
-In this order: formulas that look at one event at a time (cel.py); proofs by a few rules (derivation.py), for two
-formulas that differ only in how they are written; formulas with keys and windows (keys_and_windows.py); the rules once
-more, on all parts; all streams up to a length (bounded.py). If none of them decides, the verdict is Bounded or
-Undecided, with the reason of the decider that came closest.
+The deciders, in this order:
+
+- cel.py: formulas that look at one event at a time
+- derivation.py: proofs by a few rules, for formulas that differ only in how they are written
+- keys_and_windows.py: formulas with keys and windows
+- derivation.py again, on all parts of the formulas
+- bounded.py: all streams up to a length
+
+If none decides, the verdict is Bounded or Undecided, with the reason of the decider that came closest.
 """
 
 from __future__ import annotations
@@ -35,15 +39,15 @@ def compare_formulas(
     bound: int = 4,
     budget: Budget = Budget(),
 ) -> Verdict:
-    """Return whether psi has all matches of phi, and no others if they are to be equivalent.
+    """Return whether psi has all matches of phi and, for the claim "equivalent", no others.
 
-    The claim is about every position of every stream (of the schema, if there is one) with times in that order. If it
-    cannot be decided, all streams of up to `bound` events are searched for a difference.
+    The claim is about every position of every stream (of the schema, if there is one) with times in this order. If the
+    claim cannot be decided, all streams of up to `bound` events are searched for a difference.
     """
     verdict = _compare(phi, psi, claim, level, schema, order, bound, budget)
     if isinstance(verdict, Different) and not has_order(verdict.stream, order):
         return Undecided(
-            f"they differ on a stream whose times are not in the order {order}; other streams are undecided"
+            f"the queries differ on a stream whose times are not in the order {order}; other streams are undecided"
         )
     return verdict
 

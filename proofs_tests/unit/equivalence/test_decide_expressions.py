@@ -135,7 +135,9 @@ def test_a_history_of_a_schema_has_a_start_event_only_if_the_schema_has_one(clai
 
 def test_what_is_not_decided_says_why() -> None:
     said = equivalent(parse("prior(a(X), b(X))"), parse("b"))
-    assert said == Undecided("with attribute variables, a schema has to say what the arguments stand for; give one")
+    assert said == Undecided(
+        "an expression has attribute variables; give a schema, which says what the arguments stand for"
+    )
     small = equivalent(parse("<20> a"), parse("<21> a"), None, Budget(states=5))
     assert isinstance(small, Undecided)
 

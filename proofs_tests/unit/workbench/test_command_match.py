@@ -345,7 +345,7 @@ def test_what_does_not_fit_is_a_warning_or_an_error(command: str, events: Path, 
         (
             "T AND H",
             "cel",
-            "this has no match on any stream: AND asks for one match of both sides",
+            "this has no match on any stream: AND needs one match that both sides have",
             "\nT AND H\n^^^^^^^\n",
         ),
         ("H ; (T FILTER T.tmp > 4 AND T.tmp < 3)", "cel", "this has no match on any stream", "\n     ^^^^^"),

@@ -88,7 +88,7 @@ def test_a_type_that_no_query_can_name_is_a_warning() -> None:
 
 def test_a_query_that_can_have_no_match_is_a_warning() -> None:
     (warning,) = ask("evaluate", query="A AND B")["warnings"]
-    assert warning["message"].startswith("this has no match on any stream: AND asks for one match of both sides")
+    assert warning["message"].startswith("this has no match on any stream: AND needs one match that both sides have")
     assert not ask("evaluate", query="A FILTER A.x > 9")["warnings"]
 
 
