@@ -1,25 +1,26 @@
-"""Proofs that two CEL formulas are equivalent, or one contained in the other, from proofs of their parts.
+"""Prove that two CEL formulas are equivalent, or that one contains the other, from proofs of their parts.
 
-For formulas that compare events in ways that no automaton carries: the same filter, window or partition on both sides,
-written in another way or around parts that are equivalent, a wider window, a weaker or missing condition. The rules are
-few and each is sound by itself, so that a checker follows them without searching (derivation_checker.py); they are not
-complete. A derivation is a tree of rules; what a rule is about follows from the two formulas at the root.
+This is for formulas that compare events in ways that no automaton evaluates. Both sides may have the same filter,
+window or partition, written differently or around equivalent parts; or one side has a wider window, or a weaker or
+missing condition. The rules are few and each is sound by itself, so that a checker follows them without a search
+(derivation_checker.py); they are not complete. A derivation is a tree of rules; the two formulas at the root determine
+the formulas of each rule.
 
-    same        both are one formula, up to the order of operands of OR, AND and ALL, repetition under OR and AND, the
-                brackets of ; and :, the order of filters, windows and partitions around one formula, units of time,
-                windows beside narrower ones, how comparisons are written, and the operands of + and * in them
-    decided     a decider has found a proof, which is a certificate of its own
-    operands    one operator on both sides, and its operands in pairs
-    conditions  both are filters, windows and partitions around formulas, one of which is contained in the other; each
-                condition of the right follows from those of the left
-    shared      without the conditions that are around both sides, the left is contained in the right
-    choose      conditions are around NXT, LAST or MAX on the left, and in it on the right: the best of all, if it meets
-                them, is the best of those that do
-    drop        the left is an operator that only takes matches away, around what is contained in the right
-    left or     either side of the OR on the left is contained in the right
-    right or    the left is contained in one side of the OR on the right
+    same        both are one formula, up to the order of operands of OR, AND and ALL; repetition under OR and AND; the
+                brackets of `;` and `:`; the order of filters, windows and partitions around one formula; units of time;
+                windows beside narrower ones; how comparisons are written; the order of operands of `+` and `*`
+    decided     a decider has found a proof, with a certificate of its own
+    operands    both have the same operator, and the claim holds for each pair of operands
+    conditions  both are filters, windows and partitions around formulas, and the claim holds for these formulas; each
+                condition of the right follows from the conditions of the left
+    shared      the claim holds without the conditions that both sides have
+    choose      the left has conditions around NXT, LAST or MAX, the right has them inside: if the best match of all
+                meets the conditions, it is also the best of those that meet them
+    drop        the left is an operator that only removes matches, and its operand is contained in the right
+    left or     the left is an OR, both sides of which are contained in the right
+    right or    the right is an OR, one side of which contains the left
     both        each is contained in the other
-    rename      at the level of complex events: the claim holds of both with other names of variables
+    rename      for complex events: the claim holds after variables of both are renamed
 """
 
 from __future__ import annotations
@@ -49,12 +50,12 @@ from cerify.semantics.trees import children, rebuilt
 MIRRORED: dict[Comparator, Comparator] = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!="}
 COMMUTATIVE = ("+", "*")  # floats too; regrouping would change how they are rounded
 TRIES = 2000  # pairs of parts that are looked at
-STACK = (cel.Filter, cel.Within, cel.PartitionBy)  # they judge a valuation by itself, so that their order is no matter
+STACK = (cel.Filter, cel.Within, cel.PartitionBy)  # each judges a valuation by itself, so their order does not matter
 BLIND = (
     cel.Sequencing, cel.Iteration, cel.Preference, cel.Start, cel.Strict, cel.Or, cel.All, cel.Unless, cel.In,
     cel.PerKey,
 )  # fmt: skip
-"""The operators whose complex events depend on those of their operands alone."""
+"""The operators whose complex events depend only on the complex events of their operands."""
 
 
 # --- normal forms -----------------------------------------------------------------------------------------------------
@@ -82,7 +83,7 @@ def key_of(phi: Formula, schema: Schema | None = None) -> object:
         case cel.PerKey(psi, names):
             return ("per key", frozenset(names), key_of(psi, schema))
         case cel.Filter() | cel.Within() | cel.PartitionBy() | cel.Derived():
-            raise InternalError("the formula is a condition that was removed before, or is not expanded")
+            raise InternalError("the conditions around the formula were not removed, or the formula is not expanded")
         case cel.OneOperand() | cel.TwoOperands():
             return (type(phi).__name__, tuple(key_of(psi, schema) for psi in children(phi)))
         case _:
@@ -135,7 +136,7 @@ def _look_at_variables(conditions: Sequence[cel.Condition | cel.Window | str]) -
 def is_wider(
     c: cel.Condition | cel.Window | str, known: Sequence[cel.Condition | cel.Window | str], schema: Schema | None
 ) -> bool:
-    """Return whether a condition is a window that follows from a narrower known one of the same kind."""
+    """Return whether a condition is a window that follows from a narrower known window of the same kind."""
     if isinstance(c, cel.EventWindow):
         return any(isinstance(d, cel.EventWindow) and d.count < c.count for d in known)
     if not isinstance(c, cel.TimeWindow | cel.AttributeWindow):
@@ -176,7 +177,7 @@ def _parts(c: cel.Condition, kind: type) -> Iterator[cel.Condition]:
 
 
 def key_of_predicate(P: Predicate) -> object:
-    """Return the predicate with the smaller side of a comparison on the left, and Both and Either as sets."""
+    """Return a key that ignores the sides of comparisons, and order and repetition under Both and Either."""
     match P:
         case pred.Comparison(comparator, left, right):
             first, second = key_of_term(left), key_of_term(right)
@@ -287,10 +288,10 @@ def is_written_so(phi: Formula, psi: Formula, claim: Claim, schema: Schema | Non
 
 # --- names of variables -----------------------------------------------------------------------------------------------
 #
-# Complex events do not show which variable holds an event. Without AND and PROJECT, what a variable holds at a filter
-# is the events of certain atoms inside: those under IN with its name, and those of the event type with its name. So its
-# name can be the type, if it holds all events of the type, or else be made of the numbers of the atoms. AND and PROJECT
-# look at the names; with them the variables of IN are numbered, so that different ones stay different.
+# Complex events do not show which variable holds an event. Without AND and PROJECT, a variable holds at a filter the
+# events of certain atoms inside: those under IN with the variable's name, and those of the event type with this name.
+# So the variable can be renamed to an event type, if it holds all events of the type, or else to the numbers of its
+# atoms. AND and PROJECT look at names; with them, variables of IN are numbered, so that different ones stay different.
 
 
 def with_canonical_names(*formulas: Formula) -> tuple[Formula, ...]:
@@ -378,14 +379,14 @@ def _condition_with_names(c: cel.Condition, names: Mapping[str, str]) -> cel.Con
 
 class NamesByAtoms:
     """Names the variables of one formula without AND and PROJECT. An atom is an event type at one place. A set of atoms
-    is an integer with a bit for each.
+    is an integer with a bit for each atom.
     """
 
     def __init__(self, phi: Formula, prefix: str) -> None:
         self.phi = phi
         self.prefix = prefix
-        self.names: dict[int, str] = {}  # of the sets that a filter asks for and no event type is
-        self.conditions: list[cel.Condition] = []  # in the order in which the filters are left, as below
+        self.names: dict[int, str] = {}  # of the sets of atoms that filters use, except those of event types
+        self.conditions: list[cel.Condition] = []  # renamed, those of inner filters first
         self.number = count()
         self._find_atoms(phi)
 
@@ -395,14 +396,14 @@ class NamesByAtoms:
         return self._rebuilt(self.phi, iter(self.conditions), sets)
 
     def _find_atoms(self, phi: Formula) -> tuple[dict[str, int], dict[str, int]]:
-        """Return the atoms of each variable and of each event type, and rename the variables of filters by
-        their atoms.
+        """Return the atoms of each variable, and those of each event type. Store the conditions of filters, with
+        variables renamed by their atoms.
         """
         below = [self._find_atoms(psi) for psi in children(phi)]
         if isinstance(phi, cel.EventAtom):
             atom = {phi.type: 1 << next(self.number)}
             return atom, atom
-        if len(below) == 1 or isinstance(phi, cel.Unless):  # what is on its right stays there
+        if len(below) == 1 or isinstance(phi, cel.Unless):  # UNLESS hides the variables of its right side
             held, types = below[0]
         else:
             held, types = ({A: x.get(A, 0) | y.get(A, 0) for A in {**x, **y}} for x, y in zip(*below, strict=True))
@@ -470,7 +471,7 @@ class Derivations:
     def _rename(self, phi: Formula, psi: Formula, claim: Claim) -> RuleProof | None:
         """Prove a claim about complex events of formulas with filters by giving their variables other names."""
         if not all(isinstance(chi, STACK) and _look_at_variables(stack_of(chi)[0]) for chi in (phi, psi)):
-            return None  # names matter in filters only, and those of parts are renamed where they are reached
+            return None  # names matter only in filters; the search renames those of parts when it reaches the parts
         left, right = with_canonical_names(phi, psi)
         if (left, right) == (phi, psi):
             return None
@@ -492,7 +493,7 @@ class Derivations:
 
     def _by_parts(self, phi: Formula, psi: Formula, claim: Claim, level: Level) -> RuleProof | None:
         if compilable(phi) and compilable(psi):
-            return None  # the decider has found that it does not hold, or has no answer for its parts either
+            return None  # the decider has refuted the claim, or cannot decide its parts either
         found = (
             self._conditions(phi, psi, claim, level)
             or self._shared(phi, psi, claim, level)
@@ -563,7 +564,7 @@ class Derivations:
         pairs: list[tuple[Formula, Formula]] = list(zip(children(phi), children(psi), strict=True))
         if isinstance(phi, cel.Unless):  # with more rivals on the right there are fewer matches, whatever they bind
             pairs[1], levels[1] = pairs[1][::-1], "events"
-        # Among more matches of its operand a strategy can prefer another one, so that containment is not kept.
+        # If its operand has more matches, a strategy may prefer another match, so it does not preserve containment.
         wanted: Claim = "equivalent" if isinstance(phi, cel.Preference) else claim
         for (mine, theirs), at in zip(pairs, levels, strict=True):
             if (part := self.derive(mine, theirs, wanted, at)) is None:
@@ -607,7 +608,7 @@ def prove(
                 mine, theirs = with_canonical_names(left, right)
                 derivation = _renamed(is_written_so(mine, theirs, claim, schema), mine, theirs)
         else:
-            by: Level = "events" if level == "positions" else level  # whose rules do not hold of positions alone
+            by: Level = "events" if level == "positions" else level  # the rules do not hold for positions alone
             derivation = Derivations(schema, order, budget).derive(left, right, claim, by)
         if derivation is None:
             return None

@@ -1,8 +1,8 @@
 """Check whether a derivation proves its claim about two CEL formulas. Each rule is followed once, from the root.
 
-The rules are those of derivation.py. For each rule this module knows what has to be proved of which parts. If a part is
-proved by a decider, the checker for such proofs checks it, and it has to be about exactly these parts. No code is
-shared with the search. You trust the parser and the predicate algebra, which lists the types of events.
+derivation.py explains the rules. For each rule this module knows which claims about which parts must be proved. A
+decider's proof must be about exactly these parts; the checker of this decider checks it. No code is shared with the
+search. The check trusts the parser and the predicate algebra, which lists the types of events.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from cerify.semantics.predicates import Predicate
 from cerify.semantics.trees import children, rebuilt
 
 Part: TypeAlias = cel.Condition | cel.Window | str
-"""A condition on a valuation: of a filter, a window, or the attribute of a partition."""
+"""A condition on a valuation: a filter's condition, a window, or the attribute of a partition."""
 
 SECONDS_IN = (("second", 1), ("minute", 60), ("hour", 3600), ("day", 86400))
 FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -55,7 +55,7 @@ class DerivationCheck:
         return None
 
     def follow(self, by: RuleProof, phi: cel.Formula, psi: cel.Formula, claim: Claim, level: Level) -> None:
-        """Raise RuleFails unless the derivation shows the claim about the two."""
+        """Raise RuleFails unless the derivation proves the claim about phi and psi."""
         check_time()
         match by.rule, by.parts:
             case "same", ():
@@ -93,7 +93,7 @@ class DerivationCheck:
         self, leaf: Certificate | None, phi: cel.Formula, psi: cel.Formula, claim: Claim, level: Level
     ) -> None:
         if leaf is None or leaf.derivation is not None:
-            raise RuleFails("the rule `decided` needs a certificate, and has none")
+            raise RuleFails("the rule `decided` is used without a certificate of a decider")
         leaf.require_language(self.certificate.language)
         mine = self.certificate
         if (leaf.claim, leaf.level, leaf.schema) != (claim, level, mine.schema):
@@ -123,7 +123,7 @@ class DerivationCheck:
         theirs, other = _peeled(psi)
         taken = [c for c in mine if any(self.alike_conditions(c, d) for d in theirs)]
         if not taken:
-            raise RuleFails("the rule `shared` is used, but both sides have no condition in common")
+            raise RuleFails("the rule `shared` is used, but the two sides have no condition in common")
         left = [c for c in mine if c not in taken]
         right = [d for d in theirs if not any(self.alike_conditions(d, c) for c in taken)]
         self.follow(by, _around(inner, left), _around(other, right), claim, _level_below(taken, level))
@@ -132,13 +132,13 @@ class DerivationCheck:
         self, parts: Sequence[RuleProof], phi: cel.Formula, psi: cel.Formula, claim: Claim, level: Level
     ) -> None:
         if type(phi) is not type(psi) or not children(phi) or len(parts) != len(children(phi)):
-            raise RuleFails("the rule operands is used for two different operators")
+            raise RuleFails("the rule `operands` is used for two different operators")
         pairs = [(mine, theirs, claim) for mine, theirs in zip(children(phi), children(psi), strict=True)]
         bindings_matter = [True for _ in pairs]
         match phi, psi:
             case cel.In(_, A), cel.In(_, B):
                 if A != B and level == "valuations":
-                    raise RuleFails("two variables are different")
+                    raise RuleFails("two IN bind different variables")
             case cel.Project(L, _), cel.Project(M, _):
                 if L != M:
                     raise RuleFails("two projections keep different variables")
@@ -166,7 +166,7 @@ class DerivationCheck:
             ):
                 pass
             case _:
-                raise RuleFails("the rule operands is not for this operator")
+                raise RuleFails(f"the rule `operands` does not apply to the operator {type(phi).__name__}")
         for by, (mine, theirs, wanted), matter in zip(parts, pairs, bindings_matter, strict=True):
             self.follow(by, mine, theirs, wanted, level if matter else "events")
 
@@ -208,7 +208,7 @@ class DerivationCheck:
         )
 
     def _without_wider(self, parts: Sequence[Part]) -> list[Part]:
-        """Return the conditions without windows that follow from a narrower one on the same attribute."""
+        """Return the conditions without windows that follow from a narrower window on the same attribute."""
         kept = []
         for c in parts:
             if isinstance(c, cel.EventWindow):
@@ -320,7 +320,7 @@ def _with_conditions_inside(phi: cel.Formula) -> cel.Formula:
 
 
 def _dropped(phi: cel.Formula) -> cel.Formula:
-    """Return the operand of an operator that keeps some of its matches. Raises RuleFails for other operators."""
+    """Return the operand of an operator that only removes matches. Raises RuleFails for other operators."""
     match phi:
         case cel.Filter() | cel.Within() | cel.PartitionBy() | cel.Start() | cel.Strict():
             return phi.phi
@@ -373,7 +373,7 @@ def _row(tree: object, kind: type) -> list:  # type: ignore[type-arg]
 
 
 def _alike_predicates(P: Predicate, Q: Predicate) -> bool:
-    """Return whether two predicates are equal up to sides of comparisons, and order and copies under and/or."""
+    """Return whether two predicates are equal up to the sides of comparisons, and order and repetition under and/or."""
     if P == Q:
         return True
     match P, Q:
@@ -414,10 +414,9 @@ def _joined_event(P: Predicate) -> Predicate:
 
 # --- the same complex events, with other names of variables -----------------------------------------------------------
 #
-# Either the two formulas are one if each variable of a filter is read as the set of the atoms whose events it holds, by
-# their numbers from the left, and IN is left out: then a filter judges the same events. This is of formulas without AND
-# and PROJECT, where other variables than those of filters matter. Or one is the other with a different name for each
-# variable that is no event type.
+# Without AND and PROJECT only the variables of filters matter. Read each as the set of atoms whose events it holds,
+# numbered from the left, and leave out IN. If the two formulas are then equal, their filters judge the same events.
+# With AND or PROJECT, one formula must be the other with a different name for each variable that is not an event type.
 
 
 def _differ_in_names(phi: cel.Formula, psi: cel.Formula) -> bool:
@@ -486,7 +485,7 @@ def _mentioned(condition: cel.Condition) -> set[str]:
 
 
 def _substituted(condition: cel.Condition, names: dict[str, str]) -> cel.Condition:
-    """Return the condition with other names."""
+    """Return the condition with its variables renamed."""
     match condition:
         case cel.Every(A, P):
             return cel.Every(names.get(A, A), P)

@@ -1,20 +1,20 @@
 """Decide whether two CEL formulas with partitions and windows on time are equivalent, or one contains the other.
 
-The answer holds for all streams. A match that ends with the event at which it is reported can be judged from that
-event: all its events have one key if each of them has the key of the last one, and it fits in a window if each of them
-is near the last one. So a partition or a window around such a match is a filter on single events, "has the key of the
-last event" and "is near the last event", and the two formulas become unary ones over streams whose events have the
-two facts as attributes that no other stream has. Two keys are enough: the one of the last event, and another.
+The answer holds for all streams. A match that ends with the event at which it is reported can be judged from this last
+event: all events of the match have one key if each has the last event's key, and the match fits in a window if each of
+its events is near the last event. So a partition or a window around such a match is a filter on single events: "has the
+key of the last event" or "is near the last event". The two formulas become unary formulas over streams whose events
+have these two facts as hidden attributes. Two keys are enough: the last event's key, and another.
 
-Which of these streams are real? Any choice of "same key" is. An event may be near for a wider window and not for a
-narrower one, but then no event before it is nearer, if times never decrease; and the last event is near itself. A small
-deterministic automaton runs beside the search and knows this (`RealStreams`). Filters may test the key too, so
-each piece into which they cut its values is a case of its own.
+Not all of these streams are real. "Same key" may have any truth. But the last event is near itself, and if times never
+decrease, no event is nearer to the last event than a later one. A small deterministic automaton, `RealStreams`, runs
+beside the search and accepts only real ones. Filters may test the key too, so each piece into which they cut its
+values is a case of its own.
 
-A window on time around a part that ends before the match does (on the left of `;`, under `+`) is measured by a clock
-(clocks.py), beside all this. A partition there, and an equation such as `A.pid = B.ppid` that does not involve the last
-event, or compares two attributes, is read with a register, which holds the value that the compared events must have.
-For all other formulas Unsupported is raised, with the place.
+A clock (clocks.py) measures a window on time around a part that ends before the match does (on the left of `;`, under
+`+`). A register holds the value that compared events must have, for a partition around such a part, and for an equation
+such as `A.pid = B.ppid` that does not involve the last event or compares two attributes. Other formulas raise
+Unsupported, with the place.
 """
 
 from __future__ import annotations
@@ -88,18 +88,20 @@ LONGEST = 4 * 10**11  # seconds, which is more than between any two timestamps
 WIDEST = 2**65  # more than between any two whole numbers of 64 bits
 BACKWARDS = "a window is inside another operator, and times may decrease; use --order non-decreasing"
 ELSEWHERE = (
-    "is around a part of a match that ends before the match may: on the left of ; or :, under + or ALL, or on the "
+    "is around a part of a match that may end before the match: on the left of `;` or `:`, under `+` or ALL, or on the "
     "right of UNLESS"
 )
 NOT_BOUND = "a filter compares events of a variable that may hold no event"
-NO_TIMES = "no stream with these times and keys was found: the order of times, or a filter on them, may exclude it"
+NO_TIMES = (
+    "no stream was found for a possible difference; the order of times, or a filter on times or keys, may exclude it"
+)
 UNKNOWN_EVENT = "z3 could not decide whether an event type is possible; write the filters without arithmetic"
-ALTERNATIVES = 64  # into which a formula is taken apart
-CASES = 256  # combinations of pieces of the values of keys
+ALTERNATIVES = 64  # a formula is split into at most so many formulas without OR
+CASES = 256  # at most so many combinations of pieces of the keys' values
 
 Width: TypeAlias = int | float
 Keys: TypeAlias = Mapping[str, Truth | None]
-"""For each key the piece that the last event's value is in, as the truth of the tests of the key; None: it has none."""
+"""For each key the piece that contains the last event's value, as the truth of the key's tests; None without value."""
 
 
 # --- reading the formulas ---------------------------------------------------------------------------------------------
@@ -134,7 +136,7 @@ def _join_variables(
         case cel.All():
             return in_all(*below)
         case cel.And():
-            # Both sides have the same valuation, so that what either side knows of it holds.
+            # Both sides have the same valuation, so it binds what either side binds.
             return below[0] | below[1]
         case cel.Or():
             return below[0] & below[1]
@@ -206,11 +208,12 @@ def whole_microseconds(width: Width) -> Fraction:
 
 @dataclass(frozen=True)
 class Measures:
-    """The attributes by which two formulas compare events: keys with their tests, others with the widths of windows.
+    """The attributes by which two formulas compare events.
 
-    entangled: whether an attribute is used in more than one way, or in a test beside others, so that the search may
-    also consider streams that do not exist. Proofs remain valid; a difference must be replayed. held: the attributes
-    whose values registers hold, with their tests. groups: the sets of these that are compared with each other.
+    keys: the keys, with their tests. widths: the attributes of windows, with the windows' widths. entangled: whether an
+    attribute is used in two ways, or in a test with others; then the search may consider streams that do not exist:
+    proofs remain valid, but a difference must be replayed. held: the attributes whose values registers hold, with their
+    tests. groups: the sets of held attributes that are compared with each other.
     """
 
     keys: Mapping[str, tuple[Predicate, ...]]
@@ -236,7 +239,8 @@ class Measures:
                 case cel.PerKey(_, attributes):
                     for a in attributes:
                         if not is_alone(a, groups):
-                            raise Unsupported(f"PER KEY is by {a}, which is compared with another attribute", psi.span)
+                            why = f"PER KEY has the attribute {a}, which is also compared with another attribute"
+                            raise Unsupported(why, psi.span)
                         keys.setdefault(a, [])
                 case cel.Filter(inner, condition):
                     found = (e for branch in branches(condition) for e in equations(branch, inner, ends, groups))
@@ -275,7 +279,7 @@ class Measures:
         return self.schema.attributes.get(name, "timestamp" if name == TIME else None)
 
     def pieces(self, key: str) -> dict[Truth, Value | None]:
-        """Return a value for each combination of truths of a key's tests; None if only an absent value has it."""
+        """Return a value for each combination of truths of a key's tests; None if only an absent value gives it."""
         tests = self._tests(key)
         if self.schema is not None and key not in self.schema.attributes and key != TIME:
             return {}
@@ -490,9 +494,9 @@ def with_places(phi: Formula, ends: bool = True) -> Iterator[tuple[Formula, bool
 class Reduction:
     """Translates formulas with keys and windows to unary ones, in one case of the last event's keys.
 
-    order: the order of the times. parts: for each window around a part that ends before the match does, its width; for
-    each register, the attributes that are compared with its value; in the order in which `reduced` meets them.
-    Variables mark the first and the last event of each such part, and the events compared with a register.
+    order: the order of the times. parts: the width of each window around a part that ends before the match does, and
+    the attributes compared with each register, in the order in which `reduced` meets them. Variables mark the first and
+    the last event of each such part, and the events compared with a register.
     """
 
     measures: Measures
@@ -534,7 +538,7 @@ class Reduction:
         return Comparison("<=", Attribute(f"{HIDDEN}near {name}"), Constant(index))
 
     def held_by(self, type_: int, types: Mapping[Predicate, Sequence[int]]) -> ClockedLetter:
-        """Return the letter for events of a type without a time, with the values their stored attributes may have."""
+        """Return the letter for events of a type, without times, with the values that held attributes may have."""
         measures, absent, single, present = self.measures, set[str](), set[str](), dict[str, int]()
         keyed = frozenset(a for a in measures.held if a in measures.keys and type_ in types[self.same(a)])
         for name, tests in measures.held.items():
@@ -560,7 +564,7 @@ class Reduction:
 
     @property
     def has_clocks(self) -> bool:
-        """Return whether a window is around a part."""
+        """Return whether a window is around a part that ends before the match does."""
         return any(not isinstance(part, frozenset) for part in self.parts)
 
     @property
@@ -596,7 +600,7 @@ class Reduction:
         return number, [Comparison("=", Attribute(f"{HELD}{number} {a}"), Constant(True)) for a in names]
 
     def _without_parts(self, phi: Formula, before: int, where: str) -> None:
-        """Raise Unsupported if more than `before` windows and equations of parts were met."""
+        """Raise Unsupported if windows or equations on parts were added after the first `before`."""
         if len(self.parts) > before:
             what = "a window is" if isinstance(self.parts[before], int | float) else "keys are compared"
             raise Unsupported(f"{what} around a part of a match, {where}", phi.span)
@@ -605,7 +609,7 @@ class Reduction:
         """Return the unary formula for an expanded one.
 
         ends: whether the interval of phi ends at the event where a match is reported. flat: whether the operators
-        around phi judge each match on its own. Raises Unsupported for a window or partition elsewhere.
+        around phi judge each match on its own. Raises Unsupported for windows and partitions that have no such formula.
         """
         match phi:
             case cel.EventAtom():
@@ -731,7 +735,7 @@ def _classes(equations: Sequence[tuple[str, str, str]]) -> list[tuple[str, set[s
 
 
 def variables_in(phi: Formula) -> Iterator[str]:
-    """Yield the variables that a formula may bind. A filter on any other variable is true: it holds no event."""
+    """Yield the variables that a formula may bind. A filter on another variable is true, as this holds no event."""
     for psi in cel.subformulas(phi):
         if isinstance(psi, cel.EventAtom):
             yield psi.type
@@ -749,7 +753,7 @@ def restricted(phi: Formula, P: Predicate) -> Formula:
 
 
 def _all_of(tests: Sequence[Predicate], truth: Truth) -> Predicate:
-    """Return the conjunction of the tests, or of their complements."""
+    """Return the conjunction of the tests that hold and the complements of the others."""
     found: Predicate = pred.Anything()
     for test, holds in zip(tests, truth, strict=True):
         literal = test if holds else Not(test)
@@ -771,10 +775,10 @@ def needs_order(phi: Formula, schema: Schema | None, flat: bool = True) -> bool:
 # --- the search -------------------------------------------------------------------------------------------------------
 
 Real: TypeAlias = tuple[int, ...]
-"""What is known of a stream so far: of each attribute of windows the nearest zone, and 1 if the last event may be last.
+"""Facts about a stream so far: for each attribute of windows the nearest zone, then 1 if the stream may end here.
 
-Zone i is that of events within the i-th width and not within a narrower one; the number of widths is that of events
-that are further away, or have no value.
+Zone i has the events within the i-th width and not within a narrower one. The zone after all widths has the events that
+are further away, or have no value.
 """
 
 
@@ -829,10 +833,10 @@ Node: TypeAlias = tuple[Real, Subset, Subset]
 def separate_real(
     automata: MarkedNFA, real: RealStreams, limit: int, contained: bool, known_events: bool
 ) -> Word | list[Node]:
-    """Return a shortest word that separates the two, or pairs that prove that there is none. Raises BudgetExceeded.
+    """Return a shortest word that separates both automata, or pairs that prove that none does. Raises BudgetExceeded.
 
-    Same as `cel.separate`, but with the automaton of real streams beside both: a pair follows only from pairs with the
-    same state of that automaton.
+    Same as `cel.separate`, but the automaton of real streams runs beside both; a pair follows only from pairs with the
+    same state of this automaton.
     """
     relation: dict[Real, list[tuple[Subset, Subset]]] = {}
     parents: dict[Node, tuple[Node | None, Letter]] = {}
@@ -880,9 +884,9 @@ def separate_real(
 def compare_reduced(
     phi: Formula, psi: Formula, claim: Claim, level: Level, schema: Schema | None, order: Order, budget: Budget
 ) -> Equivalent | Contained | Different | Undecided:
-    """Return the verdict on two formulas with keys and windows, for streams with times in that order.
+    """Return the verdict on two formulas with keys and windows, for streams with times in this order.
 
-    Raises Unsupported if the reduction does not support one of them, and BudgetExceeded.
+    Raises Unsupported if the reduction does not support one of the formulas, and BudgetExceeded.
     """
     with depth_limited(phi.span):
         left, right = (separate_alternatives(cel.expanded(chi)) for chi in (phi, psi))
@@ -929,8 +933,7 @@ def is_reducible(phi: Formula, schema: Schema | None = None, order: Order = "non
 
 
 def cases_of(measures: Measures) -> list[dict[str, Truth | None]]:
-    """Return all cases. A case says in which piece of its values each key of the last event is, or that it has no
-    value.
+    """Return all cases. A case says for each key which piece contains the last event's value, or that it has no value.
 
     Raises BudgetExceeded.
     """
@@ -1007,7 +1010,7 @@ def _replay(
     phi: Formula, psi: Formula, S: Stream, reduction: Reduction, one_way: bool, level: Level, shortest: bool,
     budget: Budget,
 ) -> Different | str:  # fmt: skip
-    """Return the difference on a stream. If the stream of the search may not be real, return why there may be none."""
+    """Return the difference on a stream. If there is none, because the stream may not be real, return the reason."""
     try:
         return replayed(phi, psi, S, one_way, level, shortest, budget)
     except InternalError:
@@ -1022,8 +1025,8 @@ MONITORS: Mapping[type, MonitorStep] = {cel.Next: after_next, cel.Last: after_la
 def clocked_automaton(phi: Formula, algebra: Algebra, types: dict[Predicate, Sequence[int]]) -> ClockedAutomaton:
     """Return the automaton with clocks of a reduced formula.
 
-    types: for predicates the numbers of the types of their events, to be filled in before the first step: this function
-    adds the predicates. The formula has passed `require_layers`.
+    types: maps predicates to the numbers of the types of their events. This function adds the predicates; the caller
+    adds the numbers before the first step. The formula has passed `require_layers`.
     """
     if not selects_parts(phi):
         compiled = compile_cel(phi, algebra.budget, algebra)
@@ -1053,7 +1056,7 @@ def clocked_automaton(phi: Formula, algebra: Algebra, types: dict[Predicate, Seq
 
 
 def selects_parts(phi: Formula) -> bool:
-    """Return whether NXT, LAST or MAX are around a part with its own window in a reduced formula."""
+    """Return whether a reduced formula has NXT, LAST or MAX around a part with its own window or register."""
     selecting = (psi for psi in cel.subformulas(phi) if type(psi) in MONITORS)
     return any(name.startswith((FIRST_OF, HELD)) for psi in selecting for name in variables_in(psi))
 
@@ -1075,8 +1078,8 @@ def require_layers(phi: Formula, original: Formula) -> None:
             )
     if not is_layer:
         raise Unsupported(
-            "a window or key is on a part of what NXT, LAST or MAX choose from, and more than OR, filters and bindings "
-            "is around the strategy",
+            "NXT, LAST or MAX is around a part with its own window or key, and more than OR, filters and bindings is "
+            "around the strategy",
             original.span,
         )
     for psi in children(phi):
@@ -1093,9 +1096,10 @@ def _compare_clocked(
     one_way: bool,
     known_events: bool,
 ) -> PieceProof | Stream | str | None:
-    """Return the proof of a case with windows on parts, or a stream on which the two differ.
+    """Return the proof of a case with windows on parts, or a stream on which the two formulas differ.
 
-    None if an event of the stream is not known. A text says why no stream is found. Raises Unsupported, BudgetExceeded.
+    Return None if an event of the stream is unknown, and a text that says why if no stream is found. Raises
+    Unsupported, BudgetExceeded.
     """
     measures = reduction.measures
     parts = [math.inf if isinstance(part, frozenset) else part for part in reduction.parts]
@@ -1163,7 +1167,7 @@ def _bounds(zone: Zone) -> tuple[tuple[int | None, ...], ...]:
 
 
 def tick_of(measures: Measures, parts: Sequence[Width]) -> Fraction:
-    """Return the unit of time in seconds such that all relevant differences are whole numbers of it.
+    """Return a unit of time, in seconds, of which all relevant differences are multiples.
 
     Rational times need a unit smaller than any difference of sums of widths, divided by the number of events between.
     """
@@ -1205,10 +1209,10 @@ def stream_of_word(
     times: Sequence[Fraction | None] | None = None,
     held: Sequence[Held] = (),
 ) -> Stream | None:
-    """Return a stream of events with these hidden attributes; None if none is found.
+    """Return a stream of events with these hidden attributes; None if no stream is found.
 
     at_edges: whether each event is as far from the last one as its zone allows. times: the times of the events in
-    seconds, if known. held: for each event what was assumed about its values in registers.
+    seconds, if known. held: the assumptions about each event's values in registers.
     """
     measures = reduction.measures
     rows: list[dict[str, Value | None]] = [dict(event.attributes) for event in events]
@@ -1253,7 +1257,7 @@ def _put_keys(rows: Sequence[dict[str, Value | None]], key: str, reduction: Redu
 
 
 def _put_held(rows: Sequence[dict[str, Value | None]], held: Sequence[Held], measures: Measures) -> bool:
-    """Give equal values to events that must have equal ones, and different values to others; return whether that is
+    """Give equal values to events that must have equal values, and different values to others; return whether this is
     possible.
     """
     for group in measures.groups:
@@ -1336,7 +1340,7 @@ def _values_in_zones(
 
 
 def _zone(value: Value | None, last: Value | None, widths: Sequence[Width]) -> int:
-    """Return the index of the least width that is not below the distance of a value from the last one; the number of
+    """Return the index of the least width that is not below a value's distance from the last value; the number of
     widths if there is no such width.
     """
     if isinstance(value, datetime) and isinstance(last, datetime):

@@ -1,10 +1,10 @@
 """Check whether a certificate proves its claim about formulas with partitions and windows on values.
 
-The argument is in docs/theory/equivalence.md: whether a match that ends with the last event has one key, or fits in a
-window, is known from each of its events and the last one. Here the two formulas are read anew, for each case of the
-last event's keys, as unary formulas over events that say whether they have its key and how near it they are. No code
-of keys_and_windows.py is used; what is believed is what checker.py believes, and `pieces`, the part of the algebra
-that cuts the values of one attribute.
+docs/theory/equivalence.md has the argument: to see whether a match that ends with the last event has one key, or fits
+in a window, compare each of its events with the last one. For each case of the last event's keys, this module
+translates the two formulas to unary formulas over events with two more facts: whether they have the last event's key,
+and how near the last event they are. No code of keys_and_windows.py is used. The check trusts what checker.py trusts,
+and `pieces`, the part of the algebra that cuts the values of one attribute.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Place:
 
 
 def places_in(phi: cel.Formula, place: Place) -> list[Place]:
-    """Return the contexts of the operands of a formula in a context."""
+    """Return the places of a formula's operands, given the formula's place."""
     inside = Place(False, False)
     if isinstance(phi, cel.Seq | cel.ContiguousSeq):
         return [inside, Place(place.at_end, False)]
@@ -115,7 +115,7 @@ class ComparedAttributes:
                         self.held[tested].append(test)
 
     def is_grouped(self, name: str | None) -> bool:
-        """Return whether an attribute is compared with another one."""
+        """Return whether an attribute is compared with another attribute."""
         return any(name in group for group in self.groups)
 
     def group_of(self, name: str) -> int:
@@ -156,7 +156,7 @@ class ComparedAttributes:
         elif isinstance(phi, cel.PerKey):
             for name in phi.attributes:
                 if self.is_grouped(name):
-                    raise NotProved("PER KEY is by an attribute that is compared with another one")
+                    raise NotProved(f"PER KEY has the attribute {name}, which is also compared with another attribute")
                 self.tests.setdefault(name, [])
         elif isinstance(phi, cel.Filter):
             self._collect_equations(phi.condition, phi.phi, place)
@@ -222,7 +222,7 @@ def _fits(value: Value, value_type: str) -> bool:
 
 
 def equal_values(atom: cel.Condition) -> tuple[pred.Attribute, pred.Attribute] | None:
-    """Return the two mentions of an atom such as A.k = B.k or A.pid = B.ppid."""
+    """Return the two sides of an atom such as A.k = B.k or A.pid = B.ppid; None for other atoms."""
     if isinstance(atom, cel.Correlated) and isinstance(atom.predicate, pred.Comparison):
         P = atom.predicate
         a, b = P.left, P.right
@@ -251,7 +251,7 @@ def holders_of_end(phi: cel.Formula) -> frozenset[str]:
 
 
 def is_end_held(phi: cel.Formula, among: frozenset[str] | None) -> bool:
-    """Return whether in each valuation one of some variables (None: any) holds the interval's last event."""
+    """Return whether in each valuation a variable of `among` (None: any variable) holds the interval's last event."""
     if isinstance(phi, cel.EventAtom):
         return among is None or phi.type in among
     if isinstance(phi, cel.Project):
@@ -340,10 +340,10 @@ class UnaryReading:
         return pred.Comparison("=", pred.Attribute("\0timed"), pred.Constant(True))
 
     def part(self, phi: cel.Within, width: int | float) -> cel.Formula:
-        """Return a window on a part, as variables for its first and last event; all its events have a time."""
+        """Translate a window on a part to variables for the part's first and last event; all its events have a time."""
         if self.order == "any" or self.compared.type_of(TIME) == "float" or not width >= 0:
             raise NotProved(
-                "a window is on a part of a match, and times may decrease or are rounded, or the window has no width"
+                "a window is on a part of a match, but times may decrease or are rounded, or its width is negative"
             )
         body = _with_all_in(self.unary(phi.phi, Place(False, False)), self.has_time())
         self.parts.append(width)
@@ -370,7 +370,7 @@ class UnaryReading:
                     "a window is under an operator that looks at other matches, and its values may decrease"
                 )
             if not width >= 0:
-                raise NotProved("a window has no width")
+                raise NotProved("a window has a negative width")
             return _with_all_in(self.unary(phi.phi, place), self.is_near(name, self.compared.widths[name].index(width)))
         if isinstance(phi, cel.PerKey):
             if not place.at_end:
@@ -390,18 +390,18 @@ class UnaryReading:
             known = len(self.parts) if isinstance(phi, cel.Unless) and i == 1 else known
             below.append(self.unary(psi, where))
         if len(self.parts) > known and isinstance(phi, cel.And | cel.Unless | cel.Project):
-            raise NotProved("a window stands under AND, under PROJECT, or on the right of UNLESS")
+            raise NotProved("a window or key of a part is under AND, under PROJECT, or on the right of UNLESS")
         return rebuilt(phi, below) if below else phi
 
     def register(self, *names: str) -> list[Predicate]:
-        """Return a new register, as one condition per attribute: "has the value of the register"."""
+        """Add a register; return for each attribute the condition "has the value of the register"."""
         self.parts.append(names)
         marks = [f"{HELD}{len(self.parts) - 1} {name}" for name in names]
         return [pred.Comparison("=", pred.Attribute(mark), pred.Constant(True)) for mark in marks]
 
     @staticmethod
     def emptied(phi: cel.Formula, register: int, place: Place) -> cel.Formula:
-        """Return the formula with a mark on its last event, if more events may follow."""
+        """Return the formula with a mark that empties the register on its last event, if more events may follow."""
         return phi if place.at_end else cel.In(phi, LAST_OF + str(register))
 
     @staticmethod
@@ -593,7 +593,7 @@ def _check_case(
 
 
 def _machine(phi: cel.Formula, algebra: Algebra) -> NestedAutomaton:
-    """Return the machine of a formula. Raises NotClosed where a strategy on parts is inside another operator."""
+    """Return the automaton of a formula. Raises NotClosed where a strategy on parts is inside another operator."""
 
     def has_parts(psi: cel.Formula) -> bool:
         return any(name.startswith((FIRST_OF, HELD)) for name in _names_in(psi))
@@ -683,7 +683,7 @@ def _check_clocked(
 def _options(
     compared: ComparedAttributes, reading: UnaryReading, algebra: Algebra, type_: int
 ) -> tuple[AttributeOptions, ...]:
-    """Return the values that the attributes which registers compare may have in the events of a type."""
+    """Return for each attribute that registers compare the values that it may have in events of a type."""
 
     def is_in(P: Predicate) -> bool:
         return bool(algebra.mask(P) >> type_ & 1)
@@ -717,7 +717,9 @@ def _tick(reading: UnaryReading) -> Fraction:
 def _letters(
     compared: ComparedAttributes, reading: UnaryReading, algebra: Algebra
 ) -> list[tuple[tuple[int, ...], bool]]:
-    """Return for each type of events its distances from the last event, by attribute, and if it may be the last."""
+    """Return (zones, may_end) for each type of events: the zone of its distance for each attribute of windows, and
+    whether it may be the last event's type.
+    """
     found = []
     for type_ in range(len(algebra.atoms)):
         zones: list[int] = []
@@ -746,7 +748,7 @@ class _Sides:
         return q in self.left.final if q < n else q - n in self.right.final
 
     def moves(self, states: States) -> Iterator[tuple[int, Marks, int]]:
-        """Yield the marked types of events on which the states have a transition, and its target."""
+        """Yield (type, marks, target) for each transition of the states and each type of events that takes it."""
         n = self.left.states
         for q in states:
             for t in self.left.leaving[q] if q < n else self.right.leaving[q - n]:
@@ -781,14 +783,14 @@ def _check_relation(
     pairs: dict[tuple[int, ...], list[tuple[States, States]]] = {}
     for state, left, right in case.relation:
         if any(q >= count for q in (*left, *right)):
-            raise NotProved(f"a pair names a state that the automata do not have; they have {count}")
+            raise NotProved(f"a pair names a state that the automata do not have; they have {count} states")
         if len(state) != len(limits) + 1:
             raise NotProved("a pair lacks the state of the real streams")
         pairs.setdefault(state, []).append((frozenset(left), frozenset(right)))
     todo = [(state, x, y) for state, known in pairs.items() for x, y in known]
     for state, x, y in todo:
         if state[-1] and any(map(sides.is_final, x)) != any(map(sides.is_final, y)):
-            raise NotProved("of a pair one is final and the other is not")
+            raise NotProved("in a pair only one set is final")
     start_left = frozenset(sides.left.initial)
     start_right = frozenset(q + n for q in sides.right.initial)
     todo.append(((*limits, 0), start_left | start_right if claim == "contained" else start_left, start_right))
@@ -798,23 +800,21 @@ def _check_relation(
             check_time()
             zones, ends = letters[type_]
             if any(before < zone < limit for zone, before, limit in zip(zones, state, limits, strict=False)):
-                continue  # of no stream whose times do not decrease
+                continue  # no stream has this event here, because times do not decrease
             after = (*(min(zone, before) for zone, before in zip(zones, state, strict=False)), int(ends))
             x_ = from_x.get((type_, marks), frozenset())
             y_ = from_y.get((type_, marks), frozenset())
             if not _are_equal(x_, y_, pairs.get(after, [])):
-                raise NotProved(
-                    "one step leads from a pair to two sets of states whose equality does not follow from the pairs"
-                )
+                raise NotProved("an event leads from a pair to two sets of states that the pairs do not make equal")
 
 
 def _are_equal(x: States, y: States, known: Sequence[tuple[States, States]]) -> bool:
-    """Return whether the equations between sets that are known make two sets equal."""
+    """Return whether the known equations between sets make two sets equal."""
     return x == y or _closed(x, known) == _closed(y, known)
 
 
 def _closed(states: States, known: Sequence[tuple[States, States]]) -> States:
-    """Return the set with all states that the equations add."""
+    """Return the set with all states that the equations add to it."""
     while True:
         check_time()
         more = states

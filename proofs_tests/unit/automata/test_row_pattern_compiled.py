@@ -153,7 +153,7 @@ def test_arrays_that_are_full_are_emptied(skip: str, pattern: str, length: int) 
 def test_the_states_of_a_large_partition_end_in_an_error() -> None:
     q = parse("MATCH_RECOGNIZE (PARTITION BY p PATTERN (A{70}))")
     S = table("p", *((n % 2,) for n in range(200)))  # two words for each of 101 rows
-    with pytest.raises(BudgetExceeded, match="100 rows of a partition, with 70 states"):
+    with pytest.raises(BudgetExceeded, match="100 rows and a pattern of 70 states"):
         compiled.CompiledRun(q, S, Budget(valuations=3)).count()
     assert compiled.CompiledRun(q, S, Budget(valuations=4)).count() == 2
 

@@ -173,7 +173,7 @@ def test_nan_is_a_key_of_nothing() -> None:
             "keys are compared around a part of a match, on the right of UNLESS",
         ),
         ("(A ; (B OR C)+) FILTER A.k = B.k", "a filter compares events of a variable that may hold no event"),
-        ("(A ; B PER KEY [k]) FILTER A.k = B.j", "PER KEY is by k, which is compared with another attribute"),
+        ("(A ; B PER KEY [k]) FILTER A.k = B.j", "the attribute k, which is also compared with another attribute"),
         ("(A ; B) FILTER A.x < B.x", "a filter compares events in another way than by equal keys"),
         ("NXT((A ; B) WITHIN 5 [x])", "its values may decrease"),
         ("PROJECT[A](A ; B) WITHIN 1 day", "WITHIN is around PROJECT"),
