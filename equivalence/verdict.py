@@ -1,4 +1,4 @@
-"""The answers of the deciders: each is a value with its evidence, none is a Boolean."""
+"""The answers of the deciders: values with their evidence instead of Booleans."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from cerify.semantics.values import ValueType
 
 
 class Answer:
-    """A verdict, one of several classes; as a condition, or compared with a Boolean, it raises NoTruthValue."""
+    """The base class of verdicts, which raise NoTruthValue as conditions or when compared with a Boolean."""
 
     def __bool__(self) -> NoReturn:
         raise NoTruthValue(
-            f"a verdict is not a Boolean, and this one is {type(self).__name__}: "
-            "write isinstance(verdict, Equivalent), Contained for contained(), or match verdict"
+            f"a verdict is not a Boolean, and this one is {type(self).__name__}: write "
+            "isinstance(verdict, Equivalent) (for contained(): Contained), or a `match` statement"
         )
 
     def __eq__(self, other: object) -> bool:
@@ -37,7 +37,7 @@ class Equivalent(Answer):
     """Both queries have the same matches at every position of every stream; the certificate can be checked without the
     search.
 
-    states: for two event expressions, the numbers of states of their minimal automata over one alphabet.
+    states: for two event expressions, how many states each of their minimal automata has, over one alphabet.
     """
 
     certificate: Certificate
@@ -46,7 +46,7 @@ class Equivalent(Answer):
 
 @dataclass(frozen=True, eq=False)
 class Contained(Answer):
-    """At every position of a stream, the right has all matches of the left; states as in Equivalent."""
+    """At every position of every stream, the right query has all matches of the left. states: see Equivalent."""
 
     certificate: Certificate
     states: tuple[int, int] | None = None
@@ -54,10 +54,10 @@ class Contained(Answer):
 
 @dataclass(frozen=True, eq=False)
 class Different(Answer):
-    """A stream on which the two queries differ, as their definitions say.
+    """A stream on which the two queries differ by their definitions.
 
-    at: the last position of the stream. The matches are those at this position that only one of the two has. shortest:
-    whether no shorter stream separates the two.
+    at: the last position of the stream. left_only, right_only: the matches at this position that only the left, or only
+    the right query has. shortest: whether no shorter stream separates the queries.
     """
 
     stream: Stream
@@ -71,8 +71,8 @@ class Different(Answer):
 class Bounded(Answer):
     """The answer that no stream of at most this length and of this schema shows a difference.
 
-    It does not prove equivalence: longer streams may show one. length is counted in events. reason is why the question
-    is not decided.
+    It does not prove equivalence: longer streams may show a difference. length is counted in events. reason: why the
+    question is not decided.
     """
 
     length: int
@@ -87,7 +87,7 @@ class Bounded(Answer):
 
 @dataclass(frozen=True, eq=False)
 class Undecided(Answer):
-    """No answer, and why."""
+    """No answer, with the reason."""
 
     reason: str
 
@@ -101,11 +101,11 @@ Verdict: TypeAlias = Equivalent | Contained | Bounded | Different | Undecided
 __all__ = ["Claim", "Level", "Order"]
 
 Claim = Literal["equivalent", "contained"]
-"""That both have the same at every position of every stream, or that the right has whatever the left has."""
+"""That both queries have the same matches at every position of every stream, or the right has all of the left's."""
 
 Level = Literal["events", "valuations", "positions"]
-"""What two queries are compared by: the complex events that they have at each position, the valuations, or the
-positions at which they have any, which only a language whose rules fire is compared by."""
+"""What is compared at each position: the complex events of the queries, their valuations, or whether they have any
+match. Only languages whose rules fire are compared by `positions`."""
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -120,13 +120,13 @@ Nested: TypeAlias = tuple[Any, ...]
 """Tuples of tuples of numbers."""
 DEEPEST = 100
 Letter: TypeAlias = frozenset[tuple[int, bool]]
-"""What is known of a row: the number of a condition, and whether it is true there; a NULL is not."""
+"""What is known about a row: pairs of a condition's number and whether it is true there. NULL is not true."""
 Word: TypeAlias = tuple[Letter, ...]
 
 
 @dataclass(frozen=True)
 class Fact:
-    """A fact: no partition has consecutive rows with these truths (`first`: as its first rows, `last`: as its last)."""
+    """States that no partition has consecutive rows with these truths (if first: as first rows; if last: as last)."""
 
     rows: Word
     first: bool = False
@@ -149,12 +149,12 @@ class Fact:
 
 @dataclass(frozen=True)
 class PieceProof:
-    """The proof for the streams whose last event has keys in certain pieces of their values.
+    """The proof for streams whose last event has keys in certain pieces of the key values.
 
-    keys: for each attribute of a partition the truth of its tests, in the order of the left and then of the right; None
-    if the last event has no key. relation: the known facts about the stream so far, with two sets of states that then
-    accept the same words. clocked: used instead if windows are around parts of a match; it has sets of configurations
-    in place of states, and the times at which they are reached (clocks.py); None stands for no bound.
+    keys: for each partition attribute, the truth of its tests, those of the left query first; None if the last event
+    has no key. relation: known facts about the stream so far, with two sets of states that then accept the same words.
+    clocked: replaces relation if windows are around parts of a match. It has sets of configurations instead of states,
+    and the times at which they are reached (clocks.py); None in it stands for no bound.
     """
 
     keys: tuple[tuple[str, tuple[bool, ...] | None], ...]
@@ -189,8 +189,8 @@ def _nested(data: Any, depth: int = 0) -> Any:
 class RuleProof:
     """A proof of a claim about two formulas from proofs of claims about their parts, see derivation.py.
 
-    side: which of two operands the rule takes. certificate: for the rule `decided`, its own proof. formulas: for the
-    rule `rename`, both formulas after the renaming.
+    side: which of two operands the rule takes. certificate: for the rule `decided`, the decider's proof. formulas: for
+    the rule `rename`, both formulas after the renaming.
     """
 
     rule: str
@@ -235,19 +235,18 @@ class RuleProof:
 
 @dataclass(frozen=True)
 class Certificate:
-    """Pairs of sets of states that accept the same words. The states of the left automaton come before those of the
-    right.
+    """Pairs of sets of states that accept the same words. The left automaton's states are numbered before the right's.
 
-    For event expressions the automata are deterministic: a pair has one state of each, and both count from 0.
+    For event expressions the automata are deterministic: a pair has one state of each, and each counts from 0.
 
-    solver: whether the types of events were listed with the solver's help; the states depend on that. facts: for
-    clauses of MATCH_RECOGNIZE, facts about their conditions instead of pairs; a checker follows both patterns. letters:
-    for EQL, the non-empty sets of filters that one event can pass; filters are numbered in the order of the left rule
-    and then the right one. A checker follows both rules; without letters it decides the claim again. arrays: whether
-    fields of events may have several values. order: the order of times for which the claim is proved.
+    solver: whether the solver helped to list the types of events, on which the states depend. facts: for clauses of
+    MATCH_RECOGNIZE, facts about their conditions instead of pairs; a checker follows both patterns. letters: for EQL,
+    the non-empty sets of filters that one event can pass; the filters of the left rule are numbered before those of the
+    right. A checker follows both rules; without letters it decides the claim again. arrays: whether fields of events
+    may have several values. order: the order of times for which the claim is proved.
 
-    For formulas with partitions or windows on values the pairs are in cases; a derivation proves others from their
-    parts.
+    For formulas with partitions or windows on values, the pairs are in `cases`. `derivation` proves a claim from claims
+    about the parts of the formulas.
     """
 
     claim: Claim
@@ -272,7 +271,7 @@ class Certificate:
 
     @property
     def times(self) -> str:
-        """Return the order of times for which the claim is proved, as words after "every stream"."""
+        """Return the order of times for which the claim is proved, in words that follow "every stream"."""
         order = {"strict": "increase", "non-decreasing": "never decrease", "any": ""}[self.order]
         if not order:
             return ""
@@ -280,7 +279,7 @@ class Certificate:
 
     @property
     def _adds_times(self) -> bool:
-        """Return whether the proof adds differences of times. That is exact only if the times are not rounded."""
+        """Return whether the proof adds differences of times; the sums are exact only for unrounded times."""
         inner = () if self.derivation is None else self.derivation.certificates()
         clocked = any(len(times) > 2 for case in self.cases or () for *_, times in case.clocked or ())
         return (clocked and self.schema is None) or any(certificate._adds_times for certificate in inner)
@@ -288,10 +287,10 @@ class Certificate:
     def require_language(self, name: str) -> None:
         """Raise Unsupported if the queries are of another language, whose automata are built in another way."""
         if self.language != name:
-            raise Unsupported(f"a certificate of {self.language} queries cannot be checked as one of {name} queries")
+            raise Unsupported(f"a certificate for {self.language} queries cannot be checked as one for {name} queries")
 
     def require_typed(self, parse: Callable[[str], Any], require_typed: Callable[[Any, Schema], None]) -> None:
-        """Raise ParseError, or IllFormed, for a query that does not fit the schema; the message names its field.
+        """Raise ParseError or IllFormed for a query that is no query or does not fit the schema, naming its field.
 
         Raises BudgetExceeded.
         """

@@ -1,4 +1,4 @@
-"""Names for variables: fresh ones, and a core-CEL formula in which no name stands for two things."""
+"""Translate core-CEL into CEL and CEL into core-CEL, after renaming variables so that no name means two things."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ Renaming = Mapping[str, str]
 
 
 class Names:
-    """The names in use; makes fresh ones."""
+    """A set of used names, which makes fresh names."""
 
     def __init__(self, used: frozenset[str]) -> None:
         self._used = set(used)
         self._written: dict[str, str] = {}
 
     def unused(self, like: str) -> str:
-        """Return this name, or a fresh one like it if it is in use."""
+        """Reserve and return `like`, or a fresh name made from it if `like` is in use."""
         if like in self._used:
             return self.fresh(like)
         self._used.add(like)
         return like
 
     def fresh(self, like: str) -> str:
-        """Return a new name, made of this one and a number, and reserve it."""
+        """Reserve and return an unused name: `like` with a number appended."""
         name = next(name for i in count(2) if (name := f"{like}{i}") not in self._used)
         self._used.add(name)
         self._written[name] = self.find_original(like)
@@ -53,8 +53,8 @@ def types_of(phi: core.Formula) -> frozenset[str]:
 def named_apart(phi: core.Formula) -> tuple[core.Formula, Names]:
     """Rename variables so that each iteration has variables of its own and no variable is an event type.
 
-    Each round of an iteration chooses its variables anew (the clause of +), so their names may change. Outside
-    iterations a variable keeps its name, unless that is also an event type: CEL binds a variable of that name itself.
+    Each round of an iteration binds its variables anew (the clause of +), so their names may change. Outside iterations
+    a variable keeps its name unless an event type has the same name: CEL binds such a variable itself.
     """
     types, open_ = types_of(phi), free(phi)
     names = Names(types | variables(phi))
@@ -113,13 +113,13 @@ NAMES: dict[type[Choice], str] = {core.CoreNext: "NXT", core.CoreLast: "LAST", c
 
 
 def keeps_all(phi: Choice) -> bool:
-    """Return whether the strategy certainly keeps all matches, since all have the same number of events."""
+    """Return whether the strategy certainly keeps all matches: all have one event, or, under MAX, equally many."""
     events = events_of(phi.phi)
     return events == 1 or (events is not None and isinstance(phi, core.CoreMax))
 
 
 def events_of(phi: core.Formula) -> int | None:
-    """Return the number of events in each complex event of phi; None unless its form fixes one number."""
+    """Return the number of events in each complex event of phi; None if the form of phi does not fix it."""
     match phi:
         case core.CoreEventAtom():
             return 1
@@ -140,12 +140,11 @@ def events_of(phi: core.Formula) -> int | None:
 
 
 def not_first(phi: Choice, span: Span | None) -> Unsupported:
-    """Return the error for a strategy whose part may begin after the stream does."""
+    """Return the error for a strategy on a subformula that may begin after the stream does."""
     name = NAMES[type(phi)]
     return Unsupported(
-        f"{name} after a ; or in an iteration means something else in core-CEL: it also compares "
-        f"complex events that begin earlier; only a {name} at the beginning of the formula can be "
-        "translated",
+        f"{name} after `;` or in an iteration also compares complex events that begin earlier in core-CEL, but not in "
+        f"CEL; only {name} at the beginning of the formula can be translated",
         span,
     )
 
@@ -153,18 +152,16 @@ def not_first(phi: Choice, span: Span | None) -> Unsupported:
 # ---------------------------------------------------------------------------------------------------------------------
 # core-CEL in CEL: a formula with the same complex events at every position of every stream.
 #
-# R AS x becomes R IN x, and a filter on x one on the set x: that is right where x holds just the event of the
-# valuation. To that end the formula is read as a set of alternatives, the ways through its ORs, as in the proofs that
-# a
-# formula can be made safe and brought into LP-normal form (cep17, section 5, Theorems 1 and 2):
+# `R AS x` becomes `R IN x`, and a filter on x becomes a filter on the set x. This is right where x holds just the event
+# of the valuation. To that end the formula is split into alternatives, the ways through its ORs, as in the proofs that
+# a formula can be made safe and brought into LP-normal form (cep17, section 5, Theorems 1 and 2):
 # - an alternative that defines a variable on both sides of a sequence has no complex event, and is dropped;
 # - a filter is put around the smallest part of the alternative that holds its variables; until then it is pending;
-# - a filter inside an iteration on one variable of the rounds is pending as one on all rounds: that is the meaning of
-# a
-#   filter on a set in CEL. A filter inside an iteration on variables around it is one on the whole iteration, which is
-#   split by the filters that its rounds use.
+# - a filter inside an iteration on one variable of the rounds is put around the iteration, because a filter on a set in
+#   CEL tests the events of all rounds. A filter inside an iteration on variables from outside it becomes a filter on
+#   the whole iteration, which is split by the filters that its rounds use.
 # Alternatives are distinguished only where a filter depends on them, or a sequence that defines the same variable.
-# What is refused, and on which streams the languages differ there: docs/guide/translations.md.
+# docs/guide/translations.md lists the formulas that are refused, with streams on which the languages differ.
 
 NOTHING: Variables = frozenset()
 CHOICES: Mapping[type[Choice], type[cel.Next | cel.Last | cel.Max]] = {
@@ -175,7 +172,7 @@ CHOICES: Mapping[type[Choice], type[cel.Next | cel.Last | cel.Max]] = {
 
 
 def to_cel(phi: core.Formula, budget: Budget = Budget()) -> cel.Formula:
-    """Return the formula of `translated`. Raises Unsupported where there is no formula, and BudgetExceeded."""
+    """Same as `translated`, but raises Unsupported instead of returning it."""
     found = translated(phi, budget)
     if isinstance(found, Unsupported):
         raise found
@@ -185,8 +182,8 @@ def to_cel(phi: core.Formula, budget: Budget = Budget()) -> cel.Formula:
 def translated(phi: core.Formula, budget: Budget = Budget()) -> cel.Formula | Unsupported:
     """Return a CEL formula with the complex events of phi at every position.
 
-    Unsupported where CEL has no such formula or this translation finds none. Raises BudgetExceeded where it would be
-    too large.
+    Returns Unsupported if CEL has no such formula or this translation finds none. Raises BudgetExceeded if the formula
+    would be too large.
     """
     try:
         apart, names = named_apart(phi)
@@ -207,14 +204,14 @@ def translated(phi: core.Formula, budget: Budget = Budget()) -> cel.Formula | Un
 
 @dataclass(frozen=True)
 class PendingConstraint:
-    """An atom that cannot be placed yet. `many`: those of its variables that each round binds anew."""
+    """A condition that cannot be placed yet. many: its variables that each round of an iteration binds anew."""
 
     atom: core.Condition
     many: Variables = NOTHING
 
     @property
     def single(self) -> Variables:
-        """Return its variables that hold one event."""
+        """Return the variables of the condition that hold one event."""
         return mentioned(self.atom) - self.many
 
 
@@ -223,7 +220,7 @@ PendingConstraints: TypeAlias = frozenset[PendingConstraint]
 
 @dataclass(frozen=True)
 class _Alternative:
-    """One way to match a formula. held: the requested variables that hold one event on this way."""
+    """One way through the ORs of a formula. held: the variables used elsewhere that hold one event in it."""
 
     held: Variables
     pending: PendingConstraints
@@ -236,9 +233,9 @@ class _Alternative:
 
 
 class _Translation:
-    """Translates within a budget: the nodes of a formula, and the alternatives.
+    """Translates core-CEL into CEL. The budget bounds the nodes of each formula, and the number of alternatives.
 
-    refused: the first reason why there is no formula; then ignore what the methods return.
+    refused: the first reason why there is no formula. Once it is set, ignore what the methods return.
     """
 
     def __init__(self, names: Names, budget: Budget) -> None:
@@ -248,9 +245,9 @@ class _Translation:
         self.made = 0
 
     def alternatives(self, phi: core.Formula, asked: Variables, anchored: bool) -> list[_Alternative]:
-        """Return the alternatives of phi. The formula around phi uses the variables `asked`.
+        """Return the alternatives of phi. asked: the variables that the formula around phi uses.
 
-        anchored: phi begins where the stream does, so that the rivals of a strategy are the same in both languages.
+        anchored: phi begins where the stream does, so a strategy compares the same complex events in both languages.
         """
         merged: dict[tuple[Variables, PendingConstraints], _Alternative] = {}
         for one in self.clause(phi, asked, anchored) if self.refused is None else ():
@@ -287,16 +284,14 @@ class _Translation:
                 assert_never(phi)
 
     def translate_iteration(self, rounds: Sequence[_Alternative]) -> Iterator[_Alternative]:
-        """Yield the alternatives of an iteration, one for each set of constraints only on variables around it."""
+        """Yield the alternatives of an iteration: one for each union of the guards of its rounds."""
         rounds = [self.apart(one, rounds) for one in rounds]
         for guards in self.unions({_guards(one) for one in rounds}):
             usable = [one for one in rounds if _guards(one) <= guards]
             yield reduce(_either, usable).around(cel.Plus)
 
     def round(self, one: _Alternative, U: Variables) -> _Alternative:
-        """Return the alternative as one round of an iteration, which binds the variables U anew and keeps its
-        constraints.
-        """
+        """Return the alternative as a round of an iteration. U: the variables that each round binds anew."""
         pending = set()
         for constraint in _ordered(one.pending):
             local = constraint.single & U
@@ -307,15 +302,15 @@ class _Translation:
             if len(about) > 1:
                 why = (
                     f"the filter compares {self.show_all(constraint.single - local)} with "
-                    f"{', '.join(map(self.names.find_original, about))} of one round; a filter of CEL would compare "
-                    "the events of different rounds too"
+                    f"{', '.join(map(self.names.find_original, about))} of the same round; in CEL, the filter would "
+                    "also compare events of different rounds"
                 )
                 self.refuse(Unsupported(why, constraint.atom.span))
             pending.add(PendingConstraint(constraint.atom, many))
         return _Alternative(NOTHING, frozenset(pending), one.phi, one.nodes)
 
     def apart(self, one: _Alternative, rounds: Sequence[_Alternative]) -> _Alternative:
-        """Return the round with fresh names for the variables of constraints."""
+        """Return the round with fresh names for those variables of its constraints that other rounds also bind."""
         elsewhere = {psi.variable for other in rounds if other is not one for psi in _bindings(other.phi)}
         about = frozenset[str]().union(*(constraint.many for constraint in one.pending)) & elsewhere
         if not about:
@@ -351,12 +346,13 @@ class _Translation:
         for one in found:
             for constraint in _ordered(one.pending):
                 why = (
-                    f"{name} compares here only what passes a filter on {self.show_all(constraint.single - one.held)}, "
-                    "which is defined outside it; in CEL a filter speaks of what it stands around"
+                    f"{name} compares only complex events that pass a filter on "
+                    f"{self.show_all(constraint.single - one.held)}, which is defined outside {name}; in CEL a filter "
+                    "can test only variables of the formula inside it"
                 )
                 self.refuse(Unsupported(why, constraint.atom.span))
         if len(found) > 1:
-            why = f"the branches under {name} define different variables, and what stands around it tells them apart"
+            why = f"the branches under {name} define different variables, which the formula around {name} uses"
             self.refuse(Unsupported(f"{why}; give these variables other names", phi.span))
         return (one.around(CHOICES[type(phi)]) for one in found)
 
@@ -367,8 +363,8 @@ class _Translation:
     def looks_ahead(self, constraint: PendingConstraint, unbound: Variables) -> Unsupported:
         """Return the refusal of a filter on variables that may hold no event."""
         return Unsupported(
-            f"{self.show_all(unbound)} may hold no event here, so the filter could depend on a later "
-            "event, and CEL does not look ahead: define it on every path through the filtered formula",
+            f"{self.show_all(unbound)} may hold no event here, so the filter could depend on a later event, but CEL "
+            f"does not look ahead: define {self.show_all(unbound)} on every path through the filtered formula",
             constraint.atom.span,
         )
 
@@ -383,7 +379,7 @@ def _either(one: _Alternative, two: _Alternative) -> _Alternative:
 
 
 def _filtered(one: _Alternative, condition: core.Condition) -> Iterator[_Alternative]:
-    """Yield the alternative under a filter; AND is one filter after another, OR an OR of filtered formulas."""
+    """Yield the alternatives of `one` under a filter: AND becomes two filters, OR becomes alternatives."""
     if mentioned(condition) <= one.held:
         yield one.around(lambda psi: cel.Filter(psi, as_cel_condition(condition)))
         return
@@ -400,7 +396,7 @@ def _filtered(one: _Alternative, condition: core.Condition) -> Iterator[_Alterna
 
 
 def _sequenced(one: _Alternative, two: _Alternative) -> _Alternative:
-    """Return one alternative after the other, with those pending filters that now have all their variables."""
+    """Return the sequence of two alternatives, under the pending filters whose variables it defines."""
     held, pending = one.held | two.held, one.pending | two.pending
     settled = frozenset(constraint for constraint in pending if constraint.single <= held)
     both = _Alternative(held, pending - settled, cel.Seq(one.phi, two.phi), one.nodes + two.nodes + 1)
@@ -415,7 +411,7 @@ def _guards(one: _Alternative) -> PendingConstraints:
 
 
 def _mentions(condition: core.Condition) -> Iterator[Attribute]:
-    """Yield the attributes of other events that a condition compares."""
+    """Yield the attributes in the cross-event comparisons of a condition."""
     return (
         a for atom in core.atoms(condition) if isinstance(atom, core.CoreCorrelated) for a in mentions(atom.predicate)
     )
@@ -426,12 +422,12 @@ def _bindings(phi: cel.Formula) -> Iterator[cel.In]:
 
 
 def _ordered(constraints: PendingConstraints) -> list[PendingConstraint]:
-    """Return the items in an order that is the same in every run of the program."""
+    """Return the constraints in an order that is the same in every run of the program."""
     return sorted(constraints, key=repr)
 
 
 def as_cel_condition(condition: core.Condition) -> cel.Condition:
-    """Return the condition on sets of one event each that means the same as this condition on single events."""
+    """Return the equivalent condition of CEL, where each variable holds a set of one event."""
     match condition:
         case core.Unary(x, predicate):
             return cel.Every(x, predicate, span=condition.span)
@@ -448,18 +444,18 @@ def as_cel_condition(condition: core.Condition) -> cel.Condition:
 # ---------------------------------------------------------------------------------------------------------------------
 # CEL in core-CEL: a formula with the same complex events at every position of every stream.
 #
-# Each event type in the formula gets a variable of its own. What a CEL variable A holds are the events of some of
-# these, the holders of A. A filter on A is one on each holder, put at its definition; a filter across variables is one
-# for each choice of a holder for each mention. What core-CEL cannot say, or what this translation does not cover, is
-# refused; the streams on which the languages differ there are in docs/guide/translations.md.
+# Each event type in the formula gets a variable of its own. A CEL variable A holds the events of some of these
+# variables, called the holders of A. A filter on A becomes a filter on each holder, at the holder's definition. In a
+# cross-event filter, each mention of a variable is replaced by one of its holders, in all combinations.
+# docs/guide/translations.md lists the formulas that are refused, with streams on which the languages differ.
 
 REFUSED: Mapping[type[cel.Formula], str] = {
     cel.Start: "START tests where a match begins; core-CEL cannot refer to the beginning of the stream",
     cel.And: "AND needs the same valuation on both sides; core-CEL has no conjunction of formulas",
-    cel.All: "ALL lets matches overlap; in core-CEL one comes after the other",
+    cel.All: "ALL lets matches overlap; core-CEL can only put one after the other",
     cel.Unless: "UNLESS requires absent events; core-CEL has no negation of formulas",
-    cel.Within: "WITHIN compares the first event of a match with the last; core-CEL has no name for these",
-    cel.PartitionBy: "PARTITION BY compares all events of a match; core-CEL has no name for them together",
+    cel.Within: "WITHIN compares the first event of a match with the last; core-CEL has no names for these events",
+    cel.PartitionBy: "PARTITION BY compares all events of a match; core-CEL has no variable that holds all of them",
     cel.PerKey: "PER KEY looks at the events of one key at a time; core-CEL looks at the whole stream",
 }
 CORE_CHOICES: Mapping[type[cel.Next | cel.Last | cel.Max], type[Choice]] = {
@@ -470,9 +466,9 @@ CORE_CHOICES: Mapping[type[cel.Next | cel.Last | cel.Max], type[Choice]] = {
 
 
 def to_core_cel(phi: cel.Formula, budget: Budget = Budget()) -> core.Formula:
-    """Return a core-CEL formula with the complex events of phi at every position; it is safe and well-formed.
+    """Return a safe and well-formed core-CEL formula with the complex events of phi at every position.
 
-    Raises Unsupported where core-CEL has no such formula or this translation finds none, and BudgetExceeded where it
+    Raises Unsupported if core-CEL has no such formula or this translation finds none, and BudgetExceeded if the formula
     would be too large.
     """
     try:
@@ -482,35 +478,35 @@ def to_core_cel(phi: cel.Formula, budget: Budget = Budget()) -> core.Formula:
 
 
 Holders = Mapping[str, frozenset[str]]
-"""For each core-CEL variable the CEL variables that hold its event."""
+"""Maps each core-CEL variable to the CEL variables that hold its event."""
 
 
 @dataclass(frozen=True)
 class _Translated:
-    """A core-CEL formula, and the holders of its events; chosen are the variables that it defines below a strategy."""
+    """A core-CEL formula, and the holders of its events. chosen: the variables that phi defines under a strategy."""
 
     phi: core.Formula
     held_by: Holders
     chosen: frozenset[str] = frozenset()
 
     def find_holders(self, A: str) -> list[str]:
-        """Return the holders of a CEL variable."""
+        """Return the core-CEL variables whose events the CEL variable A holds."""
         return [x for x, held in self.held_by.items() if A in held]
 
 
 class _CoreTranslation:
-    """Translates within a budget: the nodes of a formula."""
+    """Translates CEL into core-CEL. The budget bounds the nodes of the formula."""
 
     def __init__(self, budget: Budget) -> None:
         self.names = Names(frozenset())
         self.most = budget.states
 
     def translated(self, phi: cel.Formula, anchored: bool) -> _Translated:
-        """Return phi in core-CEL; anchored as in to_cel."""
+        """Return phi in core-CEL. anchored: phi begins where the stream does."""
         return self.checked(self.clause(phi, anchored), phi.span)
 
     def clause(self, phi: cel.Formula, anchored: bool) -> _Translated:
-        """Return phi in core-CEL, given its operands in core-CEL."""
+        """Same as `translated`, but does not check the size of the result."""
         match phi:
             case cel.EventAtom(R):
                 return self.event(R, x if (x := R.lower()).isidentifier() and x not in ("true", "false") else R)
@@ -562,7 +558,7 @@ class _CoreTranslation:
                 assert_never(phi)
 
     def event(self, R: str, like: str) -> _Translated:
-        """Return an event, and a new variable for it."""
+        """Return an event of type R with a new variable, named `like` if possible."""
         x = self.names.unused(like)
         return _Translated(core.CoreEventAtom(R, x), {x: frozenset({R})})
 
@@ -598,11 +594,11 @@ def _joined(phi: core.Formula, one: _Translated, two: _Translated) -> _Translate
 
 
 def _require_intervals(phi: cel.Formula, operands: tuple[cel.Formula, ...]) -> None:
-    """Raise Unsupported if an operand of `:` or `:+` may have gaps, because STRICT allows none."""
+    """Raise Unsupported if an operand of `:` or `:+` may have gaps, because STRICT allows no gaps."""
     for psi in operands:
         if not _is_interval(psi):
             raise Unsupported(
-                "an operand of : or :+ may have gaps; core-CEL has only STRICT, which allows none",
+                "an operand of `:` or `:+` may have gaps; core-CEL has only STRICT, which allows no gaps",
                 psi.span or phi.span,
             )
 
@@ -628,7 +624,7 @@ def _is_interval(phi: cel.Formula) -> bool:
 
 
 def _choices(found: _Translated, predicate: Predicate, span: Span | None) -> Iterator[core.Atom]:
-    """Yield the predicate on single events, for each choice of a holder for each mention."""
+    """Yield the predicate on single events: holders replace the variables it mentions, in all combinations."""
     single = defined_outside_iteration(found.phi)
     for holders in product(*(found.find_holders(a.variable or "") for a in mentions(predicate))):
         if len([x for x in holders if x not in single]) > 1:
@@ -642,10 +638,10 @@ def _choices(found: _Translated, predicate: Predicate, span: Span | None) -> Ite
 
 
 def _attach_atom(found: _Translated, atom: core.Atom) -> _Translated:
-    """Filter by the atom those complex events of a formula that have all its variables.
+    """Filter the complex events that have all variables of the atom.
 
-    A unary filter goes on the definition of its variable. Any other filter goes around the formula if the formula
-    defines all its variables; if it defines all except one, on the definition of this one.
+    A unary filter goes on the definition of its variable. Any other filter goes around the formula if every complex
+    event has all its variables. If only one variable may be missing, it goes on the definition of that variable.
     """
     inside = mentioned(atom) if isinstance(atom, core.Unary) else mentioned(atom) - bound(found.phi)
     if len(inside) == 1 and not inside & found.chosen:
@@ -655,11 +651,11 @@ def _attach_atom(found: _Translated, atom: core.Atom) -> _Translated:
         return replace(found, phi=core.CoreFilter(found.phi, atom))
     if inside & found.chosen:
         raise Unsupported(
-            "core-CEL needs this filter inside the strategy, where it would change what the strategy chooses: "
-            "some matches do not have its events exactly once",
+            "core-CEL needs this filter inside the strategy, because some matches do not have each of its events "
+            "exactly once; but there it would change what the strategy chooses",
             atom.span,
         )
-    raise Unsupported("the filter compares events of two branches, and a match may have neither of them", atom.span)
+    raise Unsupported("the filter compares events of two branches, and a match may have neither event", atom.span)
 
 
 def _on_definition(phi: core.Formula, x: str, atom: core.Atom) -> core.Formula:

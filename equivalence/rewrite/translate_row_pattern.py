@@ -1,6 +1,7 @@
-"""Decide whether at most one match of a pattern begins at each row: whether no word of it is a prefix of another.
+"""Translate MATCH_RECOGNIZE into CEL, and contiguous CEL and SASE+ into MATCH_RECOGNIZE.
 
-If so, MATCH_RECOGNIZE, which has one match for each row, has all matches, whichever it prefers.
+MATCH_RECOGNIZE reports one match for each row, CEL reports all matches. So only patterns are translated of which at
+most one match can begin at each row; `two_lengths` decides this.
 """
 
 from __future__ import annotations
@@ -42,19 +43,19 @@ class TwoLengths:
 
 
 def two_lengths(p: rows.Pattern, predicates: Mapping[str, Predicate], budget: Budget = Budget()) -> TwoLengths | None:
-    """Return the fewest rows on which matches of two lengths begin at the first row; None if there are none.
+    """Return the fewest rows on which matches of two lengths begin at the first row; None if no rows do this.
 
     predicates: the predicate of each variable. Raises BudgetExceeded, and Unsupported for a pattern with ^ or $.
     """
     A = compile_pattern(p, budget)
     if any(way.start or way.end for ways in (A.first, *A.follow) for way in ways):
-        raise Unsupported("CEL and SASE+ have no counterpart of ^ and $", p.span)
+        raise Unsupported("CEL and SASE+ have no counterpart of `^` and `$`", p.span)
     names = [*predicates]
     letters = [
         (frozenset(names[i] for i in one.chosen), one.witness)
         for one in minterms([predicates[name] for name in names], None, budget)
     ]
-    # the states of a match that is the shorter one and of one that goes on, after the same rows
+    # the states of the shorter and of the longer match after the same rows
     pending: list[tuple[_Shorter, int | None, tuple[Event | None, ...], int]] = [("start", None, (), 0)]
     seen: set[tuple[_Shorter, int | None]] = set()
     for shorter, longer, events, first in pending:
@@ -91,13 +92,13 @@ def _is_complete(A: Automaton, state: int) -> bool:
 # ---------------------------------------------------------------------------------------------------------------------
 # MATCH_RECOGNIZE in CEL: a contiguous formula whose complex events are the rows of the matches.
 #
-# A variable is an event with a filter, a concatenation `:`, an alternation OR, a repetition `:+`. CEL has all matches,
-# MATCH_RECOGNIZE one for each row at which some begin. So the clause has to say AFTER MATCH SKIP TO NEXT ROW, and no
-# match may be the beginning of another. MEASURES and the choice of output rows are left out.
+# A variable becomes an event with a filter; concatenation becomes `:`, alternation OR, repetition `:+`. CEL has all
+# matches, MATCH_RECOGNIZE one for each row at which some begin. So the clause has to say AFTER MATCH SKIP TO NEXT ROW,
+# and no match may be the beginning of another. MEASURES and the choice of output rows are left out.
 
 
 def row_to_cel(q: MatchRecognize, budget: Budget = Budget()) -> cel.Formula:
-    """Return a CEL formula with the rows of the matches of q as its complex events, on every stream.
+    """Return a CEL formula whose complex events are the rows of the matches of q, on every stream.
 
     Raises Unsupported where CEL has no such formula or this translation finds none, and BudgetExceeded.
     """
@@ -117,7 +118,7 @@ def row_to_cel(q: MatchRecognize, budget: Budget = Budget()) -> cel.Formula:
 
 
 def lengths_text(found: TwoLengths) -> str:
-    """Return a sentence that matches of two lengths may begin at one row, with the rows."""
+    """Say in a sentence that matches of two lengths may begin at one row, and show the rows."""
     shown = " ".join("?" if event is None else _event_text(event) for event in found.events)
     return f"matches of {found.first} and of {len(found.events)} rows may begin at one row, as on {shown}"
 
@@ -138,8 +139,8 @@ def _require_plain(q: MatchRecognize) -> None:
         raise Unsupported("matches of CEL overlap: write AFTER MATCH SKIP TO NEXT ROW", q.skip.span)
     if q.partition:
         raise Unsupported(
-            "PARTITION BY cannot be translated: leave it out, and in CEL write (...) PER KEY [k] by hand; "
-            "rows whose k is NULL are one partition here, and have no key there",
+            "PARTITION BY cannot be translated: leave it out, and in CEL write (...) PER KEY [k] by hand; rows whose k "
+            "is NULL form a partition in MATCH_RECOGNIZE, but have no key in CEL",
             q.partition[0].span,
         )
     if q.order:
@@ -160,7 +161,7 @@ def predicates_of(q: MatchRecognize) -> dict[str, pred.Predicate]:
 
 
 class _Translation:
-    """Builds the formula of one clause."""
+    """Builds the CEL formula for one clause."""
 
     def __init__(self, q: MatchRecognize, predicates: dict[str, pred.Predicate], budget: Budget) -> None:
         self.predicates, self.left = predicates, budget.states
@@ -168,9 +169,7 @@ class _Translation:
         self.events = {A: self._event(q, A, names) for A in q.primary}
 
     def _event(self, q: MatchRecognize, A: str, names: Names) -> cel.Formula:
-        """Return the event of a variable, with its type and conditions; the variable is the type if
-        they have one name.
-        """
+        """Return the event for A: its type, with A's conditions as filters. IN binds A unless the type is called A."""
         conjuncts = list(_conjuncts(self.predicates[A]))
         types = [one.type for one in conjuncts if isinstance(one, pred.OfType)]
         rest = [one for one in conjuncts if not isinstance(one, pred.OfType | pred.Anything)]
@@ -185,7 +184,7 @@ class _Translation:
         return reduce(lambda psi, one: cel.Filter(psi, cel.Every(name, one)), rest, phi)
 
     def formula(self, p: rows.Pattern) -> tuple[cel.Formula | None, bool]:
-        """Return the formula for the matches of p with rows (None without any), and whether p may match no rows."""
+        """Return the formula for the non-empty matches of p (None if it has none), and whether p may match no rows."""
         self.left -= 1
         if self.left < 0:
             raise BudgetExceeded("the formula would be too large; lower the bounds of the quantifiers", p.span)
@@ -207,7 +206,7 @@ class _Translation:
             case rows.Exclusion(inner):
                 return self.formula(inner)
             case rows.Anchor():
-                raise Unsupported("CEL has no counterpart of ^ and $", p.span)
+                raise Unsupported("CEL has no counterpart of `^` and `$`", p.span)
             case _:
                 assert_never(p)
 
@@ -272,7 +271,7 @@ class _Leaf:
 
 @dataclass(frozen=True)
 class _Joined:
-    """A sequence of two parts, or a choice of them."""
+    """A sequence of two parts, or a choice between them."""
 
     left: _Part
     right: _Part
@@ -290,7 +289,7 @@ _Part: TypeAlias = _Leaf | _Joined | _Repeated
 
 
 def cel_to_row(phi: cel.Formula, budget: Budget = Budget()) -> MatchRecognize:
-    """Return a clause whose matches have the complex events of phi as their rows, on every stream.
+    """Return a clause whose matches have as rows the complex events of phi, on every stream.
 
     Raises Unsupported where there is no such clause or this translation finds none, and BudgetExceeded.
     """
@@ -302,16 +301,16 @@ def cel_to_row(phi: cel.Formula, budget: Budget = Budget()) -> MatchRecognize:
     pattern = _pattern(part, variables)
     if (found := two_lengths(pattern, {A: P for P, A in variables.items()}, budget)) is not None:
         text = lengths_text(found).replace("row", "event")
-        raise Unsupported(f"{text}; CEL has both, MATCH_RECOGNIZE one for each row", phi.span)
+        raise Unsupported(f"{text}; CEL reports both, MATCH_RECOGNIZE only one of them", phi.span)
     define = tuple(RowDefinition(A, expression_of(P)) for P, A in variables.items())
     clause = MatchRecognize(pattern, define, skip=RowSkip("next row"))
-    for problem in problems(clause):  # as constants of two kinds in one comparison, which CEL has never true
+    for problem in problems(clause):  # such as a comparison of constants of two kinds, which is never true in CEL
         raise Unsupported(f"the clause would not be well-formed: {problem.message}", phi.span)
     return clause
 
 
 def _part(phi: cel.Formula, strict: bool) -> _Part:
-    """Return the part of a formula; strict: under STRICT, where all events of a match are adjacent."""
+    """Return the formula as a _Part. strict: it is under STRICT, so all events of a match are adjacent."""
     match phi:
         case cel.EventAtom(R):
             return _Leaf(R, frozenset({R}))
@@ -333,8 +332,8 @@ def _part(phi: cel.Formula, strict: bool) -> _Part:
             return _part(psi, True)
         case cel.Seq() | cel.Plus():
             raise Unsupported(
-                "rows of a match are adjacent: write `:` and `:+`, or STRICT around it. A pattern such as "
-                "`A {- X*? -} B` has gaps, and other matches than `;`: docs/guide/row-relations.md compares them",
+                "rows of a match are adjacent: write `:` and `:+`, or put STRICT around the formula. A pattern such as "
+                "`A {- X*? -} B` has gaps, but not the matches of `;`: docs/guide/row-relations.md compares them",
                 phi.span,
             )
         case _:
@@ -352,7 +351,7 @@ def _filtered(part: _Part, condition: cel.Condition) -> _Part:
         case cel.Conjunction(left, right):
             return _filtered(_filtered(part, left), right)
         case _:
-            raise Unsupported("only filters on single events of one variable are translated", condition.span)
+            raise Unsupported("only filters on single events, without OR, are translated", condition.span)
 
 
 def _mapped(part: _Part, change: Callable[[_Leaf], _Leaf]) -> _Part:
@@ -389,14 +388,14 @@ def _pattern(part: _Part, variables: dict[pred.Predicate, str]) -> rows.Pattern:
 
 
 def sase_to_row(q: sase.Tree, reading: Reading = DECIDED, budget: Budget = Budget()) -> MatchRecognize:
-    """Return a clause with the rows of the matches of q, on every stream.
+    """Return a clause whose matches have the same rows as the matches of q, on every stream.
 
-    Contiguity in partitions becomes PARTITION BY; a row without the attribute, which belongs to no partition of SASE+,
-    is in a partition of such rows, and no variable takes it. Raises what cel_to_row raises.
+    Partition contiguity becomes PARTITION BY. In SASE+, rows without the attribute belong to no partition; in the
+    clause they form one, so no variable matches them. Raises the errors of cel_to_row.
     """
     if not isinstance(q, sase.SaseQuery) or not _in_partitions(q):
         return cel_to_row(sase_to_cel(q, reading), budget)
-    is_compared = len(q.pattern) > 1 or q.pattern[0].kleene  # one event agrees with itself on what it does not have
+    is_compared = len(q.pattern) > 1 or q.pattern[0].kleene  # a single event may lack the attribute
     conditions = [c.condition for block in q.where for c in block.conjuncts]
     attributes = tuple(one.attribute for one in conditions if isinstance(one, sase.Equivalence))
     blocks = tuple(
@@ -415,7 +414,7 @@ def sase_to_row(q: sase.Tree, reading: Reading = DECIDED, budget: Budget = Budge
 
 
 def _in_partitions(q: sase.SaseQuery) -> bool:
-    """Return whether all components have contiguity in the partitions of [attribute] tests."""
+    """Return whether q has [attribute] tests, and partition contiguity for all components."""
     tests = [c for block in q.where for c in block.conjuncts if _is_test(c)]
     return bool(tests) and all(block.strategy == "partition_contiguity" for block in q.where)
 

@@ -1,4 +1,4 @@
-"""Find the parts of a SASE+ query that other languages can express: components, strategies, conditions by place."""
+"""Translate SASE+ queries into CEL and event expressions, where these can express them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ShapeCondition:
 
 @dataclass(frozen=True)
 class SaseShape:
-    """A query without constructs that only SASE+ has. keyed: whether strategies see the events of one key alone."""
+    """A query without constructs that only SASE+ has. keyed: whether its strategies see only events of one key."""
 
     pattern: tuple[sase.Component, ...]
     strategies: tuple[sase.Strategy, ...]
@@ -69,7 +69,7 @@ class SaseShape:
 
 
 def shape_of(q: sase.SaseQuery, reading: Reading) -> SaseShape:
-    """Return the shape of a query. Raises Unsupported for what is not translated."""
+    """Return the shape of a query. Raises Unsupported if the query cannot be translated."""
     layout = match_layout(q)
     _require_plain(q, layout)
     strategies = tuple(layout.strategies[k.variable] for k in q.pattern)
@@ -77,7 +77,7 @@ def shape_of(q: sase.SaseQuery, reading: Reading) -> SaseShape:
     single = tuple(p for p in found if _is_single(p.condition))
     correlated = tuple(p for p in found if not _is_single(p.condition))
     tests = [(c.condition.attribute, c.span) for c in _conjuncts(q) if isinstance(c.condition, sase.Equivalence)]
-    # where one event is selected alone, what its strategy skips is nothing
+    # before a single first event nothing is skipped
     skipping = [s for n, (k, s) in enumerate(zip(q.pattern, strategies, strict=True)) if n or k.kleene]
     for p in correlated:
         _require_one_of_many(p, q)
@@ -85,20 +85,19 @@ def shape_of(q: sase.SaseQuery, reading: Reading) -> SaseShape:
     if NEXT in skipping and (correlated or (tests and not keyed)):
         span = correlated[0].span if correlated else tests[0][1]
         raise Unsupported(
-            "the condition compares events, so what skip_till_next_match skips depends on the match; "
-            "UNLESS of CEL and event expressions cannot see the match: use skip_till_any_match, or "
-            "conditions on one event",
+            "the condition compares events, so the events that skip_till_next_match skips depend on the match; UNLESS "
+            "in CEL and event expressions cannot see the match: use skip_till_any_match, or conditions on one event",
             span,
         )
-    if keyed or not tests:  # what stands between is of the key; without a test the stream is one partition
+    if keyed or not tests:  # only events of the key are seen; without a test the stream is one partition
         strategies = tuple("strict_contiguity" if how == PARTITION else how for how in strategies)
     for n, k in enumerate(q.pattern):
         if k.kleene:
             _require_stop(q, n, strategies, any((p.component, p.edge) == (n, "end") for p in found), reading)
     if PARTITION in skipping and tests and not keyed:
         raise Unsupported(
-            "partition_contiguity looks at one partition, strict_contiguity at the whole stream, and PER KEY of CEL "
-            "applies to the whole query: use one of the two",
+            "partition_contiguity looks at one partition, strict_contiguity at the whole stream, but PER KEY of CEL "
+            "applies to the whole query: use only one of these strategies",
             q.where[0].span if q.where else q.span,
         )
     if NEXT in skipping and reading.kleene_skips != "own" and any(k.kleene for k in q.pattern):
@@ -126,10 +125,10 @@ def _require_plain(q: sase.SaseQuery, layout: EdgeLayout) -> None:
             raise Unsupported("a negated component is not translated: write it with UNLESS by hand", k.span)
         if k.variable in layout.cuts:
             raise Unsupported(
-                "`!` has no translation, since it stops an array depending on the next event; leave it out", k.span
+                "`!` cannot be translated: it makes the end of an array depend on the next event; leave it out", k.span
             )
     if q.having is not None:
-        raise Unsupported("HAVING cannot be translated: it filters results, but the other language has none", q.span)
+        raise Unsupported("HAVING cannot be translated: it filters the results of RETURN, which is left out", q.span)
     if q.returned.non_overlap:
         raise Unsupported(
             "NON-OVERLAP cannot be translated, because it compares matches with each other", q.returned.span
@@ -143,8 +142,8 @@ def _require_plain(q: sase.SaseQuery, layout: EdgeLayout) -> None:
     for c in _conjuncts(q):
         if c.underlined:
             raise Unsupported(
-                "an underlined predicate cannot be translated: it defines the partition, which the other "
-                "language cannot do by a predicate",
+                "an underlined predicate cannot be translated: the other language cannot define partitions by a "
+                "predicate",
                 c.span,
             )
 
@@ -169,7 +168,7 @@ def _is_single(p: Predicate) -> bool:
 
 
 def _require_one_of_many(p: ShapeCondition, q: sase.SaseQuery) -> None:
-    """Raise Unsupported if a set of several events is mentioned twice: CEL compares each mention on its own."""
+    """Raise Unsupported if a condition mentions a[i] twice: a CEL filter would compare all pairs of events of a."""
     many = [a for a in mentions(p.condition) if isinstance(a, sase.Reference) and a.place == "current"]
     if len(many) > 1:
         raise Unsupported(
@@ -196,9 +195,9 @@ def _require_stop(
         return
     if how != "skip_till_any_match" or reading.stream_end == "waits":
         raise Unsupported(
-            "later events decide where an array in last place ends, and a formula cannot see them (on A "
-            "A the first A is no match, on A alone it is): give a condition on the last event, or the "
-            "reading last_kleene=every",
+            "later events decide where an array in last place ends, but a formula cannot see later events (the first A "
+            "is a match on the stream A, but not on A A): add a condition on the last event, or use the reading "
+            "last_kleene=every",
             k.span,
         )
 
@@ -206,18 +205,18 @@ def _require_stop(
 # ---------------------------------------------------------------------------------------------------------------------
 # SASE+ in CEL: a formula whose complex events are the positions of the query's matches.
 #
-# A variable of the query names the same events in the formula, unless an event type is called so. Skip till any match
-# is CEL's sequencing, strict contiguity the contiguous one. Skip till next match is no strategy of section 7: it is B
-# UNLESS (B ; B) after A, the first B of what is left. That names what is passed over, so it has to be known without
-# looking at the match: conditions on single events. With an equivalence test it is that of the events of one key, and
-# so is partition contiguity: PER KEY. RETURN is left out.
+# A variable of the query names the same events in the formula, unless an event type has its name. Skip till any match
+# becomes CEL's sequencing, strict contiguity contiguous sequencing. Skip till next match is no strategy of section 7:
+# after A it becomes B UNLESS (B ; B), the first B from there on. This formula names the events that are skipped, so
+# they must be known without the match: only conditions on single events are allowed. With an equivalence test, skip
+# till next match and partition contiguity look only at the events of one key: PER KEY. RETURN is left out.
 
 
 def sase_to_cel(q: sase.Tree, reading: Reading = DECIDED) -> cel.Formula:
-    """Return a CEL formula with the matches of q as its complex events, at all positions of streams in order of time.
+    """Return a CEL formula whose complex events are the matches of q, at all positions of streams in order of time.
 
-    The times may be numbers or timestamps. An open window becomes a closed one that is as little shorter as a float can
-    be. Raises Unsupported where CEL has no such formula or this translation finds none.
+    The times may be numbers or timestamps. An open window becomes a closed window, whose width is the next smaller
+    float. Raises Unsupported if CEL has no such formula or this translation finds none.
     """
     match q:
         case sase.SaseQuery():
@@ -236,14 +235,14 @@ def sase_to_cel(q: sase.Tree, reading: Reading = DECIDED) -> cel.Formula:
 
 
 def variables_in_cel(q: sase.SaseQuery) -> dict[str, str]:
-    """Return the CEL variable for each variable of the query: a new name if it is the name of an event type."""
+    """Map each variable of the query to its CEL variable, which has a new name if an event type has the old name."""
     names = Names(frozenset(k.type for k in q.pattern))
     return {k.variable: names.unused(k.variable) for k in q.pattern}
 
 
 @dataclass(frozen=True)
 class _Parts:
-    """The names in CEL of an array: all of its events, the first, all but the first, the last."""
+    """The CEL variables of an array: for all its events, the first, all but the first, and the last."""
 
     all: str
     first: str
@@ -267,7 +266,7 @@ class _Translation:
         self.asked |= {self.names[a.variable or ""].rest for c in later for a in mentions(c)}
 
     def whole(self) -> cel.Formula:
-        """Return the sequence of the components, inside the conditions that compare them."""
+        """Return the sequence of the components, inside the conditions, partition and window that compare them."""
         shape = self.shape
         phi = self.component(0)
         for n in range(1, len(shape.pattern)):
@@ -284,7 +283,7 @@ class _Translation:
         return cel.Or(single, phi) if single is not None and compared else phi
 
     def component(self, n: int, alone: bool = False) -> cel.Formula:
-        """Return the events of one component; alone: as an array of one event."""
+        """Return the formula for component n. alone: only for arrays of one event."""
         shape, k = self.shape, self.shape.pattern[n]
         names, how = self.names[k.variable], shape.how(n)
         first, ends = [*shape.at(n, "first"), *shape.at(n, "each")], shape.at(n, "end")
@@ -322,13 +321,11 @@ class _Translation:
         return (cel.ContiguousPlus if how == "strict_contiguity" else cel.Plus)(phi)
 
     def limited(self, how: sase.Strategy, skipped: cel.Formula, phi: cel.Formula) -> cel.Formula:
-        """Return phi; under skip_till_next_match, with the condition that phi has no earlier match after `skipped`."""
+        """Return phi; under skip_till_next_match, UNLESS an event `skipped` comes before it."""
         return cel.Unless(phi, cel.Seq(skipped, phi)) if how == "skip_till_next_match" else phi
 
     def limited_first(self, n: int, phi: cel.Formula) -> cel.Formula:
-        """Return a formula as `limited` does, for the first event of a component; skipping depends on the component
-        before.
-        """
+        """Same as `limited`, for the first event of component n; the skipped events depend on the component before."""
         if n == 0 or self.shape.gap(n) != "skip_till_next_match":
             return phi
         shape, k, before = self.shape, self.shape.pattern[n], self.shape.pattern[n - 1]
@@ -364,9 +361,7 @@ class _Translation:
         return names.all if form == "a[i]" else names.last
 
     def on_variables(self, p: pred.Predicate, later: bool) -> pred.Predicate:
-        """Return the condition with variables of CEL in place of references. later: a[i] means an event after the
-        first.
-        """
+        """Return the condition with CEL variables in place of references. later: `a[i]` is an event after the first."""
 
         def moved(a: pred.Attribute) -> pred.Attribute:
             name = self.names[a.variable or ""].rest if later and identifier(a) == "a[i]" else self.name(a)
@@ -376,9 +371,9 @@ class _Translation:
 
 
 def _on_sets(p: pred.Predicate, span: Span | None) -> cel.Condition:
-    """Return the condition of a filter that means a predicate across events. The predicate mentions only one set, once.
+    """Translate a cross-event predicate into a filter condition. It mentions at most one set of several events, once.
 
-    A conjunct of SASE+ is a disjunction of comparisons and of negated comparisons.
+    p, a conjunct of SASE+, is a disjunction of comparisons and of negated comparisons.
     """
     if isinstance(p, pred.Either):
         return cel.Disjunction(_on_sets(p.left, span), _on_sets(p.right, span), span=span)
@@ -394,15 +389,15 @@ def require_written(phi: cel.Formula) -> cel.Formula:
         for atom in cel.atoms(psi.condition) if isinstance(psi, cel.Filter) else ():
             if isinstance(atom, cel.Correlated) and isinstance(atom.predicate, pred.Not):
                 raise Unsupported(
-                    "the text of CEL has no `not` before a comparison of two events: write the opposite comparison, "
-                    "which holds only where both have a value",
+                    "CEL cannot write `not` before a comparison of two events: write the opposite comparison, which "
+                    "holds only where both events have a value",
                     atom.span,
                 )
     return phi
 
 
 def _closed_window(window: sase.SaseWindow, closed: bool) -> cel.TimeWindow:
-    """Return the window of CEL, which is closed, with the matches of a window of SASE+.
+    """Return the closed window of CEL that has the same matches as a window of SASE+.
 
     An open window becomes closed with the greatest float below its width. No difference of times lies between the two:
     differences of timestamps are compared as floats, and those of integers are whole numbers.
@@ -413,14 +408,14 @@ def _closed_window(window: sase.SaseWindow, closed: bool) -> cel.TimeWindow:
 # ---------------------------------------------------------------------------------------------------------------------
 # SASE+ as an event expression: it takes place at the events with which a match ends.
 #
-# By way of the CEL formula, of which the same two operators are there: sequencing is relative, contiguous sequencing
-# sequence, and B UNLESS (B ; B) after A is the B of the history after A at which relative(B, B) does not take place.
+# The CEL formula is translated: sequencing becomes `relative`, contiguous sequencing `sequence`. After A, B UNLESS
+# (B ; B) becomes the B in the history after A at which relative(B, B) does not take place.
 
 
 def sase_to_expression(q: sase.Tree, reading: Reading = DECIDED) -> expr.Expression:
-    """Return an event expression for the ends of the matches of q, whose conditions are on single events.
+    """Return an event expression that takes place where the matches of q end.
 
-    Raises Unsupported where it compares events, or where it is not in CEL.
+    Raises Unsupported if q compares events or cannot be translated into CEL.
     """
     return _after(None, sase_to_cel(q, reading), False)
 
@@ -443,7 +438,7 @@ def _after(before: expr.Expression | None, phi: cel.Formula, contiguous: bool) -
         case cel.ContiguousSeq(left, right):
             return _after(_after(before, left, contiguous), right, True)
         case cel.ContiguousPlus(psi) if before is not None and contiguous:
-            # all events since then are such
+            # every event since `before` is a psi
             return expr.Relative((before, expr.ExpressionNot(expr.Happened(expr.ExpressionNot(_event(psi))))))
         case cel.Plus(psi) if before is not None:
             return expr.Relative((before, expr.RelativePlus(_after(None, psi, False))))

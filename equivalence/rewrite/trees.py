@@ -1,4 +1,4 @@
-"""Formulas taken apart and put together again: the same formula with other operands, names, attributes or constants."""
+"""Rebuild formulas with other operands, names, attributes or constants, and list the names in them."""
 
 from __future__ import annotations
 
@@ -25,9 +25,7 @@ def mapped(
     attribute: Callable[[str], str] = same,
     value: Callable[[Value], Value] = same,
 ) -> Formula:
-    """Return the formula with other names (of event types and variables alike), attributes and constants; without
-    spans.
-    """
+    """Replace names (of event types and variables), attributes and constants in a formula, and drop its spans."""
 
     def predicate(P: Predicate) -> Predicate:
         return mapped_predicate(P, lambda a: Attribute(attribute(a.name), a.variable and name(a.variable)), value)
@@ -58,8 +56,8 @@ def with_names(
     attribute: Callable[[str], str],
     condition: Callable[[Condition], Condition],
 ) -> Formula:
-    """Return the node with other operands, and other names, attributes and conditions in its own fields; without a
-    span.
+    """Rebuild a node over the operands `below`, replace names, attributes and conditions in its own fields, and drop
+    its span.
     """
     if isinstance(phi, cel.Plain | cel.Derived):
         return rebuilt(phi, below)

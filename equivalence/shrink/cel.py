@@ -1,4 +1,4 @@
-"""Shrinking and campaigns of CEL: how a formula gets simpler."""
+"""Simplify CEL formulas, for shrinking and campaigns."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _simpler_atoms(atom: Condition) -> Iterator[Condition]:
 
 
 def across(predicate: Predicate) -> Condition | None:
-    """Return the condition for a predicate across variables; None if it mentions none."""
+    """Return the condition for a predicate on variables; None if the predicate mentions no variable."""
     match [a.variable for a in mentions(predicate)]:
         case []:
             return None
@@ -80,7 +80,7 @@ SHAPE = FormulaShape[Formula](
 
 
 def complexity(phi: Formula) -> int:
-    """Return the sum of the operators' ranks among those with as many operands, and of the sizes of their fields."""
+    """Return the sum of the operators' ranks (among operators with as many operands) and of their fields' sizes."""
     return sum(map(_complexity, subformulas(phi)))
 
 

@@ -1,4 +1,4 @@
-"""Shrinking and campaigns of CEQL: a query loses clauses, and its formula gets simpler as one of CEL does."""
+"""Simplify CEQL queries, for shrinking and campaigns: drop clauses, and simplify the formula as in CEL."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cerify.semantics.predicates import Predicate
 
 
 def fewer_clauses(query: CeqlQuery) -> Iterator[CeqlQuery]:
-    """Yield the query without a clause, with fewer keys or variables, and with a narrower window."""
+    """Yield the query without a clause, with one key or variable fewer, or with a narrower window."""
     plain = CeqlQuery(query.phi)
     for field in ("policy", "strategy", "keys", "window", "variables", "streams"):
         if getattr(query, field) != getattr(plain, field):
@@ -31,7 +31,7 @@ def fewer_clauses(query: CeqlQuery) -> Iterator[CeqlQuery]:
 
 @dataclass(frozen=True)
 class _InFormula:
-    """Reduces the formula of a query to others that CEQL can express; can be sent to other processes."""
+    """Reduces the formula of a query, within CEQL; can be sent to other processes."""
 
     reduction: Reduction[Formula]
 

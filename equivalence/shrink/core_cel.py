@@ -1,4 +1,4 @@
-"""Shrinking and campaigns of core-CEL: how a formula gets simpler."""
+"""Simplify core-CEL formulas, for shrinking and campaigns."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ SHAPE = FormulaShape[Formula](
 
 
 def complexity(phi: Formula) -> int:
-    """Return the sum of the operators' ranks, and of the number of comparisons between events."""
+    """Return the sum of the operators' ranks, plus the number of cross-event comparisons."""
     correlated = (
         isinstance(atom, core.CoreCorrelated)
         for psi in subformulas(phi)

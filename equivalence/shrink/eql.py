@@ -1,4 +1,4 @@
-"""How queries of EQL get simpler: fewer steps, keys, pipes and conditions."""
+"""Simplify EQL queries, for shrinking and campaigns: fewer steps, keys, pipes and conditions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TRUE = eql.FieldConstant(True)
 
 
 def fewer_parts(query: eql.EqlQuery) -> Iterator[eql.EqlQuery]:
-    """Yield the query without a step, a pipe, a key, its window, its `until` or the rounds of a step."""
+    """Yield the query without a step, pipe, key, its window or `until`, or with a step repeated less often."""
     body = query.body
     yield from (eql.EqlQuery(body, pipes) for pipes in dropped(query.pipes))
     if isinstance(body, eql.EventSequence):

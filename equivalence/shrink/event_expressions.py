@@ -1,4 +1,4 @@
-"""Shrinking and campaigns of event expressions: how an expression gets simpler."""
+"""Simplify event expressions, for shrinking and campaigns."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ SHAPE = TreeShape[Expression](expr.children, expr.rebuilt)
 
 
 def smaller_expressions(E: Expression) -> Iterator[Expression]:
-    """Yield expressions in which an operand replaces its parent, or operators have fewer operands, arguments or
-    definitions.
+    """Yield expressions in which a descendant replaces an ancestor, or a node has fewer operands, arguments or
+    definitions, or no mask or variable.
     """
     yield from SHAPE.parts_instead(E)
     yield from SHAPE.at_each_node(E, _fewer)
@@ -41,7 +41,7 @@ def _fewer(E: Expression) -> Iterator[Expression]:
 
 
 def without_variable(E: Expression, x: str) -> Expression:
-    """Return the expression with each use of a correlation variable replaced by any event."""
+    """Return the expression without a correlation variable: AnyEvent replaces its uses."""
     if isinstance(E, expr.ExpressionVariable) and E.name == x:
         return expr.AnyEvent()
     below = tuple(without_variable(F, x) for F in expr.children(E))
@@ -59,7 +59,7 @@ def smaller_counts(E: Expression) -> Iterator[Expression]:
 
 
 def simpler_predicates(E: Expression) -> Iterator[Expression]:
-    """Yield the expression with a mask replaced by a part of it or a comparison, or a constraint replaced by a part."""
+    """Yield the expression with one mask or constraint replaced by a simpler one."""
 
     def local(F: Expression) -> Iterator[Expression]:
         match F:
@@ -103,7 +103,7 @@ def mapped(E: Expression, name: Callable[[str], str] = same, value: Callable[[Va
 
 
 def without_names(E: Expression) -> Expression:
-    """Return the expression with its definitions written out. Its meaning may differ: names have scopes."""
+    """Return the expression with its definitions substituted; as names have scopes, its meaning may differ."""
     if not isinstance(E, expr.Let):
         return E
     known: dict[str, expr.ExpressionDefinition] = {}
@@ -131,12 +131,12 @@ def predicates(E: Expression) -> Iterator[Predicate]:
 
 
 def attributes(E: Expression) -> Iterator[str]:
-    """Yield the attributes that masks read. Arguments read attributes by their place, not by name."""
+    """Yield the attributes that masks read. Arguments read attributes by position, not by name."""
     return (a.name for F in subexpressions(E) if isinstance(F, expr.Primitive) and F.mask for a in mentions(F.mask))
 
 
 def complexity(E: Expression) -> int:
-    """Return the sum of all numbers n in <n> and every <n>, and the number of arguments and definitions."""
+    """Return the sum of all n in `<n>` and `every <n>`, plus the number of arguments and definitions."""
     found = 0
     for F in subexpressions(E):
         match F:
@@ -155,7 +155,7 @@ def types(E: Expression) -> Iterator[str]:
 
 
 def operators(E: Expression) -> set[str]:
-    """Return the symbols of the operators of an expression; definitions are written :=."""
+    """Return the symbols of the operators of an expression; `:=` for definitions."""
     kinds = {type(F) for F in subexpressions(E)} - {expr.Primitive}
     return {":=" if kind is expr.Let else OPERATORS[kind].symbol for kind in kinds}
 

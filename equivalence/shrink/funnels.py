@@ -1,4 +1,4 @@
-"""How funnels and sequences get simpler: fewer steps, clauses and parts of patterns, simpler conditions and windows."""
+"""Simplify funnels and sequences: fewer steps, clauses and parts of patterns, simpler conditions and windows."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def simpler_steps(query: KeyedQuestion) -> Iterator[KeyedQuestion]:
 
 
 def _parsed_again(queries: Iterable[KeyedQuestion]) -> Iterator[KeyedQuestion]:
-    """Yield the queries as they are read from their texts, without those that break a rule."""
+    """Write and parse each query again; drop queries that break a rule."""
     for query in queries:
         with suppress(IllFormed, ParseError):
             yield parse_keyed_question(show_keyed_question(query))
@@ -121,7 +121,7 @@ def _attributes(query: KeyedQuestion) -> Iterator[str]:
 def mapped(
     query: KeyedQuestion, name: Callable[[str], str] = same, value: Callable[[Value], Value] = same
 ) -> KeyedQuestion:
-    """Return the query with other event types and constants, read from its text."""
+    """Return the query with other event types and constants, after writing and parsing it again."""
 
     def step(one: FunnelStep) -> FunnelStep:
         type_ = None if one.type is None else name(one.type)

@@ -1,4 +1,4 @@
-"""Shrinking and campaigns of MATCH_RECOGNIZE: how a clause gets simpler."""
+"""Simplify clauses of MATCH_RECOGNIZE, for shrinking and campaigns."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ LISTS = ("define", "measures", "partition", "order", "subsets")
 
 
 def size(q: MatchRecognize) -> int:
-    """Return the number of nodes of the pattern and the expressions, and of the parts of the other clauses."""
+    """Return the number of nodes in the pattern and the expressions, plus the number of parts of other clauses."""
     nodes = sum(1 for root in (q.pattern, *q.expressions) for _ in subtrees(root))
     return nodes + sum(len(getattr(q, name)) for name in LISTS) + sum(len(one.members) for one in q.subsets)
 
 
 def complexity(q: MatchRecognize) -> int:
-    """Return the sum of the distances of the output, the skip and the nodes from the simplest ones."""
+    """Return how far the window, output, skip, order and nodes are from the simplest ones, in total."""
     nodes = [*subtrees(q.pattern), *(node for e in q.expressions for node in subtrees(e))]
     window = 0 if q.window is None else 1 + q.window.seek + (-1 if (end := q.window.following) is None else end) + 1
     output = ("one", "all", "all omit empty", "all with unmatched").index(q.rows)
@@ -71,9 +71,7 @@ def _complexity(node: rows.Pattern | rows.Expression) -> int:
 
 
 def pruned(q: MatchRecognize) -> MatchRecognize:
-    """Return the clause without the conditions, members of unions and target of AFTER MATCH SKIP of variables that its
-    pattern no longer has.
-    """
+    """Drop variables that the pattern lacks from DEFINE, SUBSET and AFTER MATCH SKIP."""
     unions = (replace(one, members=tuple(A for A in one.members if A in q.primary)) for one in q.subsets)
     q = replace(
         q,
@@ -84,7 +82,7 @@ def pruned(q: MatchRecognize) -> MatchRecognize:
 
 
 def fewer_clauses(q: MatchRecognize) -> Iterator[MatchRecognize]:
-    """Yield the clause without one part, with one row per match, or with the default skip."""
+    """Yield the clause without one part, or with simpler output, window, skip or order."""
     for name in LISTS:
         for fewer in dropped(getattr(q, name)):
             changed: Any = {name: fewer}
@@ -104,7 +102,9 @@ def fewer_clauses(q: MatchRecognize) -> Iterator[MatchRecognize]:
 
 
 def smaller_patterns(q: MatchRecognize) -> Iterator[MatchRecognize]:
-    """Yield patterns in which a part replaces its surroundings; then simpler quantifiers and other variables."""
+    """Yield the clause with a pattern in which a descendant replaces an ancestor; then with simpler quantifiers,
+    shorter PERMUTE or other variables.
+    """
     for p in (*PATTERN.parts_instead(q.pattern), *PATTERN.at_each_node(q.pattern, lambda p: _simpler(p, q.primary))):
         yield pruned(replace(q, pattern=p))
 
@@ -123,7 +123,7 @@ def _simpler(p: rows.Pattern, variables: tuple[str, ...]) -> Iterator[rows.Patte
 
 
 def smaller_expressions(q: MatchRecognize) -> Iterator[MatchRecognize]:
-    """Yield expressions in which a part replaces its surroundings; then simpler navigation."""
+    """Yield the clause with an expression in which a descendant replaces an ancestor; then with simpler navigation."""
 
     def find_smaller(e: rows.Expression) -> Iterator[rows.Expression]:
         yield from EXPRESSION.parts_instead(e)
@@ -181,7 +181,7 @@ def mapped(
 
 
 def nothing(q: MatchRecognize) -> Iterator[Any]:
-    """Yield nothing, in place of event types and of predicates on events, which a clause does not have."""
+    """Yield nothing: a clause has neither event types nor predicates on events."""
     return iter(())
 
 

@@ -1,4 +1,4 @@
-"""Shrinking and campaigns of SASE+: how a query gets simpler."""
+"""Simplify SASE+ queries, for shrinking and campaigns."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def with_changes(tree: T, change: Callable[[Any], Any]) -> T:
 
 
 def with_conditions(node: sase.SaseNode, change: Callable[[Predicate], Predicate]) -> sase.SaseNode:
-    """Return the conjunct, or the query, with another condition of WHERE or HAVING; any other node as it is."""
+    """Apply `change` to the condition of a conjunct or of HAVING; return any other node unchanged."""
     match node:
         case sase.Conjunct(p) if not isinstance(p, sase.Equivalence):
             return replace(node, condition=change(p))
@@ -80,7 +80,7 @@ def _size(q: sase.SaseQuery) -> int:
 
 
 def complexity(q: sase.Tree) -> int:
-    """Return the distance of components, blocks, results and window from the simplest ones."""
+    """Return how far components, blocks, results and window are from the simplest ones, in total."""
     return sum(map(_complexity, blocks(q)))
 
 
@@ -103,9 +103,7 @@ def types(q: sase.Tree) -> Iterator[str]:
 
 
 def attributes(q: sase.Tree) -> Iterator[str]:
-    """Yield the attributes that a query reads except the time, which orders the events; shrinking
-    tries to drop each.
-    """
+    """Yield only the time, which orders the events: shrinking tries to drop every other attribute."""
     return iter((TIME,))
 
 
@@ -199,7 +197,7 @@ def _is_written(b: sase.Block) -> bool:
 
 
 def simpler_components(q: sase.SaseNode) -> Iterator[sase.SaseQuery]:
-    """Yield the query with one event for a Kleene plus, or a component in place of a negated one."""
+    """Yield the query with one component no longer negated, or no longer a Kleene plus."""
     if not isinstance(q, sase.SaseQuery):
         return
     for pattern in varied(q.pattern, lambda k: (replace(k, negated=False),)):
@@ -227,8 +225,8 @@ def single(q: sase.SaseQuery, variable: str) -> sase.SaseQuery:
 
 
 def simpler_blocks(node: sase.SaseNode) -> Iterator[sase.SaseNode]:
-    """Yield the query with one strategy for all, a simpler one or none, fewer cuts or underlines, a shorter window,
-    simpler results.
+    """Yield the node with a simpler strategy (or one for all, or none), without a cut or underline, or with a shorter
+    window or simpler results.
     """
     match node:
         case sase.SaseQuery():

@@ -22,19 +22,19 @@ from cerify.semantics.trees import Operators, subtrees, with_operands
 from cerify.semantics.values import EPOCH, Value, microseconds
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What shrinking and campaigns have to know of a language: its texts, how a query gets simpler, and what it names.
+# What shrinking and campaigns have to know about a language: how to parse, show and simplify its queries.
 
 Q = TypeVar("Q")
 T = TypeVar("T")
 X = TypeVar("X")
 C = TypeVar("C", bound=Any)
 Reduction: TypeAlias = Callable[[Q], Iterator[Q]]
-"""From a query to others that may be simpler; shrinking drops those that are not, and those that are no queries."""
+"""Maps a query to others that may be simpler; shrinking drops those that are not simpler or not well-formed."""
 
 
 Mapped: TypeAlias = Callable[..., Q]
-"""From a query to the same with other names and constants: mapped(query, name=..., value=...), where both are functions
-that are called for each occurrence from left to right. Without them the query only loses its spans."""
+"""Replaces names and constants: mapped(query, name=..., value=...) calls both functions for each occurrence from left
+to right. Without functions, the query only loses its spans."""
 
 
 def require_nothing(query: Any) -> None:
@@ -50,13 +50,12 @@ def as_it_is(query: Q) -> Q:
 class QueryOperations(Generic[Q]):
     """The operations on the queries of a language that shrinking and campaigns use.
 
-    parse, show: text; they are inverse to each other on queries of the language. reductions: simpler queries, the
-    deepest cuts first. size: the number of nodes. complexity: how far the operators and their fields are from the
-    simplest ones. types: the event types, with repetitions. attributes: the names of attributes that a query reads.
-    predicates: the tuple predicates in it. mapped: see Mapped; names are event types and variables. operators: the
-    names or symbols of the operators that it has. require_wellformed: raises IllFormed for a query that breaks a rule
-    of the language. expanded: the query with its abbreviations written out, from which shrinking begins if that fails
-    too.
+    parse, show: read and write texts; they are inverse to each other. reductions: simpler queries, the deepest cuts
+    first. size: the number of nodes. complexity: how far the operators and their fields are from the simplest ones.
+    types: the event types, with repetitions. attributes: the names of attributes that a query reads. predicates: the
+    tuple predicates in a query. mapped: see Mapped; names are event types and variables. operators: the names or
+    symbols of a query's operators. require_wellformed: raises IllFormed for a query that breaks a rule of the language.
+    expanded: the query with its abbreviations written out; shrinking begins there if that query differs, too.
     """
 
     parse: Callable[[str], Q]
@@ -83,14 +82,14 @@ class QueryOperations(Generic[Q]):
         return noted(lambda note: self.mapped(query, value=note))
 
     def is_wellformed(self, query: Q) -> bool:
-        """Return whether parsing the query's text gives the query. Raises ParseError, IllFormed."""
+        """Return whether parsing the query's text gives the same query. Raises ParseError and IllFormed."""
         self.require_wellformed(query)
         return self.parse(self.show(query)) == query
 
 
 @dataclass(frozen=True)
 class TreeShape(Generic[T]):
-    """The shape of a language's trees: how to take them apart, and reductions of any such tree.
+    """The shape of a language's trees: how to take trees apart and rebuild them, with reductions for all trees.
 
     children: the trees directly below a node. rebuilt: a node with other trees below it, as many as before.
     """
@@ -99,7 +98,7 @@ class TreeShape(Generic[T]):
     rebuilt: Callable[[T, tuple[T, ...]], T]
 
     def nodes(self, root: T) -> Iterator[T]:
-        """Yield all nodes of a tree, each before those below it, left to right."""
+        """Yield all nodes of a tree in pre-order."""
         return subtrees(root, self.children)
 
     def at_each_node(self, root: T, local: Reduction[T]) -> Iterator[T]:
@@ -109,8 +108,8 @@ class TreeShape(Generic[T]):
             yield self.rebuilt(root, below)
 
     def parts_instead(self, root: T, around: Callable[[T], T] | None = None) -> Iterator[T]:
-        """Yield trees in which a descendant replaces an ancestor, the smallest first; then each of these trees under
-        one operator.
+        """Yield trees in which a descendant replaces an ancestor, the smallest first; then trees in which the
+        descendant replaces it under the operator `around`.
         """
 
         def local(node: T) -> Iterator[T]:
@@ -124,8 +123,8 @@ class TreeShape(Generic[T]):
     def simpler_kinds(self, root: T, groups: Iterable[Sequence[type[Any]]]) -> Iterator[T]:
         """Yield the tree with one node replaced by a node of a simpler kind with the same operands.
 
-        A group has kinds whose nodes have as many operands and no other field, the simple ones first. A node of another
-        kind with as many operands is replaced by every kind of the group.
+        Each group lists, simplest first, kinds with the same number of operands and no other field. Nodes of another
+        kind with this number of operands are replaced by every kind of the group.
         """
         by_number = {len(group[0].operands): group for group in groups}
 
@@ -146,8 +145,8 @@ class TreeShape(Generic[T]):
 class FormulaShape(TreeShape[T]):
     """The shape of formulas with event types, iteration and filters, whose conditions are AND and OR of atoms.
 
-    table: the operators. event, iteration, filtering, conjunction: the classes of these nodes. simpler_atoms: from an
-    atom to simpler conditions. reload: returns this shape; a shape is pickled as that function, since tables of
+    table: the operators. event, iteration, filtering, conjunction: the classes of these nodes. simpler_atoms: maps an
+    atom to simpler conditions. reload: returns this shape; pickling a shape stores this function, because tables of
     operators cannot be pickled.
     """
 
@@ -182,7 +181,7 @@ class FormulaShape(TreeShape[T]):
         return (node.type for node in self.nodes(phi) if isinstance(node, self.event))
 
     def symbols(self, phi: T) -> set[str]:
-        """Return the symbols of the operators of a formula, event types aside."""
+        """Return the symbols of the operators of a formula, without event types."""
         return {self.table[type(node)].symbol for node in self.nodes(phi) if not isinstance(node, self.event)}
 
     def _with_conditions(self, phi: T, other: Callable[[Any], Iterator[Any]]) -> Iterator[T]:
@@ -194,12 +193,12 @@ class FormulaShape(TreeShape[T]):
 
 
 def dropped(items: tuple[X, ...]) -> Iterator[tuple[X, ...]]:
-    """Yield the items without one of them, for each item."""
+    """Yield the tuple without its first item, without its second item, and so on."""
     return (items[:i] + items[i + 1 :] for i in range(len(items)))
 
 
 def varied(items: tuple[X, ...], others: Callable[[X], Iterable[X]]) -> Iterator[tuple[X, ...]]:
-    """Yield the items with one of them replaced, for each replacement that `others` offers."""
+    """Yield the tuple with one item replaced, for each replacement that `others` offers."""
     for i, item in enumerate(items):
         yield from ((*items[:i], other, *items[i + 1 :]) for other in others(item))
 
@@ -215,7 +214,7 @@ def in_condition(condition: C, atoms: Callable[[C], Iterator[C]]) -> Iterator[C]
 
 
 def fewer_atoms(condition: C, conjunction: Callable[[C, C], C]) -> Iterator[C]:
-    """Yield a condition of a filter without one of its operands, or with a conjunction in place of a disjunction."""
+    """Yield the condition of a filter without one of its operands, or with AND in place of OR."""
     if not _is_junction(condition):
         return
     kind, left, right = type(condition), condition.left, condition.right
@@ -232,9 +231,9 @@ def _is_junction(condition: Any) -> bool:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The ways to make a query and a stream smaller together, in any language, each a generator of candidates.
+# Generators of candidates for a smaller query and stream, in any language.
 #
-# A candidate need not be smaller in fact: shrinking drops those that are not.
+# A candidate need not be smaller: shrinking drops candidates that are not.
 
 V = TypeVar("V")
 Candidates: TypeAlias = Iterator[tuple[Q, Stream]]
@@ -252,8 +251,8 @@ def fewer_events(language: QueryOperations[Q], query: Q, S: Stream) -> Candidate
 
 
 def less_declared(language: QueryOperations[Q], query: Q, S: Stream) -> Candidates[Q]:
-    """Yield the schema without attributes that the query does not read, and without types that neither the query nor an
-    event has.
+    """Yield the stream and its schema without attributes that the query does not read, or without types that neither
+    the query nor an event has.
     """
     read = set(language.attributes(query))
     named = {*language.names(query), *(event.type for event in S)}
@@ -341,9 +340,7 @@ def simpler_values(language: QueryOperations[Q], query: Q, S: Stream) -> Candida
 
 
 def parts(P: pred.Predicate) -> Iterator[pred.Predicate]:
-    """Yield predicates with fewer nodes: operands of connectives, comparisons for longer tests,
-    operands of arithmetic.
-    """
+    """Yield smaller predicates: operands of connectives, comparisons for longer tests, operands of arithmetic."""
     match P:
         case pred.Both(left, right) | pred.Either(left, right):
             yield left
@@ -429,11 +426,11 @@ Weight: TypeAlias = tuple[int, ...]
 
 
 def weight(language: QueryOperations[Q], query: Q, stream: Stream) -> Weight:
-    """Return the place of a query and a stream in the order: a tuple of natural numbers, compared left to right.
+    """Return the weight of a query and a stream: a tuple of natural numbers, compared left to right.
 
     In turn: nodes of the query; events; predicate nodes; complexity of the operators; declared types and attributes;
-    the number of attribute values; different names; how far the names, then the values and constants are from the
-    simplest. Tuples of one length over the natural numbers are well-founded in this order, so that every descent ends.
+    attribute values; different names; how far the names, then the values and constants, are from the simplest. This
+    order is well-founded on tuples of the same length, so every descent ends.
     """
     schema = stream.schema.types if stream.schema is not None else {}
     names = [*language.names(query), *(event.type for event in stream)]
@@ -505,7 +502,7 @@ def value_weight(value: Value) -> int:
 
 Differs: TypeAlias = Callable[[Q, Stream], bool]
 Way: TypeAlias = Callable[[Q, Stream], Iterator[tuple[Q, Stream]]]
-"""From a query and a stream to candidates, of which those that weigh less are looked at."""
+"""Maps a query and a stream to candidates; shrinking tries those that weigh less."""
 
 
 def shrink(
@@ -516,13 +513,12 @@ def shrink(
     tries: int = 2000,
     small_enough: Differs[Q] = lambda query, stream: False,
 ) -> tuple[Q, Stream]:
-    """Return a query and a stream that still differ, and are locally minimal: no single rewriting below them differs.
+    """Return a query and a stream that still differ, and that no single rewriting makes smaller.
 
-    A smaller pair that needs two rewritings at once may exist. Each step descends the well-founded order of `weight` to
-    a query that is printed and parsed back unchanged, and `differs` alone judges it; a typed error that `differs`
-    raises counts as no difference. `differs` is called at most `tries` times; after that the result still differs, but
-    may not be minimal. A pair for which `small_enough` is true is returned as it is, perhaps not minimal. The same
-    input gives the same result.
+    A smaller pair that needs two rewritings at once may exist. Each step decreases `weight` and keeps only queries that
+    are printed and parsed back unchanged. `differs` alone decides whether a pair differs; if it raises a CerifyError,
+    the pair does not. Shrinking ends early, perhaps before the pair is minimal, after `tries` calls of `differs`, or at
+    a pair for which `small_enough` is true. The same input gives the same result.
     """
     search = _Search(language, differs, tries)
     best = search.first(query, stream)
@@ -532,7 +528,7 @@ def shrink(
 
 
 def shrink_stream(stream: Stream, differs: Callable[[Stream], bool], tries: int = 2000) -> Stream:
-    """Return a stream that still differs, but not if any part of it is left out; see `shrink`."""
+    """Drop parts of the stream as long as it still differs; see `shrink`."""
     length = (len(stream) + 1) // 2
     while length > 0:
         shorter = (Stream(stream[:i] + stream[i + length :], stream.schema) for i in range(0, len(stream), length))
@@ -565,7 +561,7 @@ def _reduced(reduction: Reduction[Q], query: Q, stream: Stream) -> Candidates[Q]
 
 
 class _Search(Generic[Q]):
-    """Calls differs at most once for each candidate, and at most `tries` times."""
+    """Searches for smaller pairs. Calls `differs` at most once for each candidate, and at most `tries` times."""
 
     def __init__(self, language: QueryOperations[Q], differs: Differs[Q], tries: int) -> None:
         self.language = language
@@ -575,7 +571,7 @@ class _Search(Generic[Q]):
         self.refused: set[bytes] = set()
 
     def first(self, query: Q, stream: Stream) -> tuple[Q, Stream]:
-        """Return the pair to begin with: the expanded query, if it is another one and still differs."""
+        """Return the pair to begin with, which has the expanded query if that still differs."""
         expanded = self.language.expanded(query)
         return (expanded, stream) if expanded == query or self._accepted(expanded, stream) else (query, stream)
 

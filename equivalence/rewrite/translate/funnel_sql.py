@@ -1,11 +1,11 @@
-"""Funnels in SQL: a chain of CEL as a query for ClickHouse, DuckDB, PostgreSQL, Spark or SQLite.
+"""Translate a chain of CEL into a funnel query for ClickHouse, DuckDB, PostgreSQL, Spark or SQLite.
 
-Where there is no function for funnels, window functions compute the chain that begins last, step after step: `began_2`
-of a row of step 2 is the latest `began_1` among the rows before it, if that is within the window. This is the level
-that cerify.funnel has, with rows in the order of the columns that the query orders by. ClickHouse's windowFunnel is
-shorter, but reads rows of equal times in any order, so it has the same level only where times increase.
+ClickHouse has a function for funnels, windowFunnel. For other dialects, window functions compute, step after step, the
+latest beginning of a chain: `began_2` of a row of step 2 is the latest `began_1` among the rows before it, if that is
+within the window. The levels equal those of cerify.funnel on rows in the order of the query's ORDER BY. windowFunnel
+reads rows of equal times in any order, so its levels are the same only where times increase.
 
-CEL's conditions are true or false, SQL's may be unknown. Under NOT an unknown comparison counts as false here, too.
+Comparisons are true or false in CEL; in SQL they may be unknown. Under NOT, the query makes unknown comparisons false.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ class FunnelSql:
 def funnel_sql(
     question: FunnelQuestion, dialect: Dialect, table: str = "events", position: str | None = None
 ) -> FunnelSql:
-    """Return a query for the level of each key. Raises Unsupported, with the reason, if the dialect cannot say it.
+    """Return a query for the level of each key. Raises Unsupported if the dialect cannot express the funnel.
 
     table has the columns `type`, `time`, the key and the attributes. position is a column that orders rows of equal
-    times; without it the sentences of the result say how levels may differ.
+    times; without it, `differences` says how levels may differ.
     """
     if dialect not in DIALECTS:
         raise IllFormed(
-            f"there is no dialect {dialect!r}{did_you_mean(dialect, DIALECTS)}; there is {', '.join(DIALECTS)}"
+            f"there is no dialect {dialect!r}{did_you_mean(dialect, DIALECTS)}; the dialects are {', '.join(DIALECTS)}"
         )
     if question.mode is not None and dialect != "clickhouse":
         raise Unsupported(f"the mode {question.mode} exists only in ClickHouse")
@@ -78,7 +78,7 @@ def _window_funnel(question: FunnelQuestion, table: str) -> FunnelSql:
     if question.start == "first" or question.between is not None:
         raise Unsupported("windowFunnel cannot express start=first, and cannot forbid events between the steps")
     if question.window is None:
-        raise Unsupported("windowFunnel needs a window: write the funnel WITHIN a time, such as 36500 days")
+        raise Unsupported("windowFunnel needs a window: add a long one to the funnel, such as WITHIN 36500 days")
     if len(question.steps) > 32:
         raise Unsupported("windowFunnel has at most 32 steps")
     width, axis = _width(question)
@@ -94,8 +94,8 @@ def _window_funnel(question: FunnelQuestion, table: str) -> FunnelSql:
     differences = [f"rows without {axis} must be left out: windowFunnel accepts no NULL there"]
     if axis == TIME:
         differences.append(
-            f"{axis} is a DateTime: write toDateTime(…) around a DateTime64, which windowFunnel refuses or counts in "
-            "ticks"
+            f"{axis} must be a DateTime: convert a DateTime64 with toDateTime(…), because windowFunnel refuses it or "
+            "counts its ticks"
         )
     if question.mode is not None:
         pass  # the mode says what rows of equal times are
@@ -105,8 +105,8 @@ def _window_funnel(question: FunnelQuestion, table: str) -> FunnelSql:
         )
     else:
         differences.append(
-            f"rows of equal {axis} are in any order: B and A of one instant are a chain A ; B here and none in CEL; "
-            "with times that increase both are the same"
+            f"rows of equal {axis} are in any order: B before A at the same instant is a chain `A ; B` here, but not "
+            "in CEL; where times increase, the levels are the same"
         )
     return FunnelSql(
         _select(question, _table(table, "clickhouse"), f"{call} AS level", where, "clickhouse"), tuple(differences)
@@ -138,7 +138,7 @@ def _window_functions(question: FunnelQuestion, dialect: Dialect, table: str, po
     preceding = "BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
     rows = ", ".join(map(name, dict.fromkeys([order, position or order])))
     by_rows = f"{_partition(keys)}ORDER BY {rows} ROWS"
-    if question.between is not None:  # rows with no such row between them have the same number of those before
+    if question.between is not None:  # `barred` is the same in two rows if no forbidden row is between them
         barred = f"COALESCE({_condition(question.between, dialect)}, FALSE)"
         counted = f"SUM(CASE WHEN {barred} THEN 1 ELSE 0 END) OVER ({by_rows} UNBOUNDED PRECEDING)"
         parts.append(f"step_0 AS (\n    SELECT *, {counted} AS barred\n    FROM {source}\n)")
@@ -171,7 +171,7 @@ def _window_functions(question: FunnelQuestion, dialect: Dialect, table: str, po
     if axis is not None and axis != order:
         differences.append(f"{axis} must not decrease from one row of a key to the next")
     if question.by is not None:
-        differences.append("keys of level 0 may be left out: rows of no step are not read")
+        differences.append("keys of level 0 may be missing, because the query reads only rows of steps")
     return FunnelSql(f"WITH {', '.join(parts)}\n{query}", tuple(differences))
 
 
@@ -198,7 +198,7 @@ def _earliest(question: FunnelQuestion, dialect: Dialect) -> str:
 
 
 def _width(question: FunnelQuestion) -> tuple[Fraction, str]:
-    """Return the width of the window, in seconds or in the unit of an attribute, and the attribute."""
+    """Return (width, attribute): the width of the window, in seconds for `time`, and the attribute it is about."""
     assert question.window is not None
     match question.window.window:
         case TimeWindow(amount, unit):
@@ -227,7 +227,7 @@ def _select(question: FunnelQuestion, source: str, level: str, where: Sequence[s
 
 
 def _condition(step: FunnelStep, dialect: Dialect) -> str:
-    """Return the condition of a step in SQL; it is false where SQL's would be unknown, as in CEL."""
+    """Return the condition of a step in SQL; where it is false in CEL, it is false or unknown."""
     parts = [] if step.type is None else [f"{_quoted(TYPE, dialect)} = {_value(step.type, dialect)}"]
     if step.predicate is not None:
         text = _predicate(step.predicate, dialect, negated=False)
@@ -236,7 +236,7 @@ def _condition(step: FunnelStep, dialect: Dialect) -> str:
 
 
 def _predicate(predicate: pred.Predicate, dialect: Dialect, *, negated: bool) -> str:
-    """Return a predicate; inside of NOT each comparison is false where it would be unknown."""
+    """Return the predicate in SQL; if negated, its comparisons are false where they would be unknown."""
 
     def part(inner: pred.Predicate) -> str:
         text = _predicate(inner, dialect, negated=negated)
@@ -296,7 +296,7 @@ def _value(value: Value, dialect: Dialect) -> str:
             return f"({value!r})" if value < 0 else repr(value)
         case str():
             if "\0" in value:
-                raise Unsupported("SQL cannot write a text with the character 0")
+                raise Unsupported("SQL cannot write a string with the character U+0000")
             escaped = value.replace("\\", "\\\\") if dialect in ("clickhouse", "spark") else value
             return "'" + escaped.replace("'", "\\'" if dialect == "spark" else "''") + "'"
         case datetime():
@@ -313,7 +313,7 @@ def _quoted(name: str, dialect: Dialect) -> str:
     if _PLAIN.fullmatch(name) and name not in _RESERVED:
         return name
     if "\0" in name:
-        raise Unsupported("SQL cannot write a name with the character 0")
+        raise Unsupported("SQL cannot write a name with the character U+0000")
     if dialect in ("spark", "clickhouse"):
         escaped = name.replace("\\", "\\\\") if dialect == "clickhouse" else name
         return "`" + escaped.replace("`", "``") + "`"
