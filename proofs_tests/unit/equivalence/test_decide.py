@@ -360,7 +360,7 @@ def test_a_certificate_is_checked_by_the_checker_of_its_language() -> None:
     for check, certificate in ((expression_flaw, of_cel), (flaw, of_expressions)):
         with pytest.raises(Unsupported, match="cannot be checked as"):
             check(certificate)
-    with pytest.raises(Unsupported, match="cannot be checked as one of sase queries"):
+    with pytest.raises(Unsupported, match="cannot be checked as one for sase queries"):
         LANGUAGES["sase"].deciders.flaw(of_cel)
     text = "PATTERN SEQ(A a)"
     with pytest.raises(Unsupported, match="no certificates for SASE"):
