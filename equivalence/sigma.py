@@ -1,9 +1,9 @@
-"""The relations of Sigma rules: random rules and logs, their form in CEL, comparison, and logs that find mistakes.
+"""Make random Sigma rules and logs, translate rules to CEL, compare rules, and make logs that find mistakes.
 
-Rules are compared in three steps. Detections alone are decided, as conditions of EQL are. Correlations with the same
-parameters have the same meaning if their detections agree pairwise. For other rules a log on which they differ is
-searched: one on which a rule fires, with one or two changes where mistakes show (a gap of the timespan, an event of
-another group, one event less). If none is found the answer is undecided.
+Rules are compared in three steps. Detections are decided like conditions of EQL. Correlations with the same parameters
+have the same meaning if their detections agree pairwise. For other rules, logs are searched for one on which the rules
+differ: logs on which a rule fires, with one or two changes where mistakes show (a gap of the timespan, an event of
+another group, one event less). If no such log is found, the answer is undecided.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ USERS, HOSTS, SIZES, KINDS = ("ann", "Ann", "bob"), ("h1", "h2"), (0, 1, 2, 5), 
 class SigmaProfile:
     """The parameters of random rules: which types of correlations there are, and whether they refer to each other.
 
-    several: whether all correlations have two rules at least, and a group.
+    several: whether all correlations have at least two rules, and a group.
     """
 
     kinds: tuple[sigma.CorrelationKind, ...] = sigma.KINDS
@@ -156,9 +156,9 @@ SIGMA: Generator[sigma.SigmaQuery] = Generator(PROFILES, random_case, random_log
 def sigma_to_cel(query: sigma.SigmaQuery, type_: str = "event") -> Formula:
     """Return the formula of CEL with the alerts of a rule, on logs of events of one type in the order of time.
 
-    With d1 ... dn for the detections, D for any of them and w for the timespan, everything PER KEY of the group:
+    d1 ... dn are the detections, D is any of them, and w is the timespan. All formulas are PER KEY of the group:
 
-        event_count >= k          MAX((D ; ... ; D ; D+) WITHIN w)                  k - 1 times D ;
+        event_count >= k          MAX((D ; ... ; D ; D+) WITHIN w)                  (k - 1 times `D ;`)
         value_count >= k          MAX(((D ; ... ; D) FILTER their values differ) ALL D+ WITHIN w)
         temporal, k of n          MAX((d1 ALL ... ALL dk ALL D+) OR ... WITHIN w)
         temporal_ordered          LAST(d1 ; ... ; dn WITHIN w)
@@ -173,7 +173,7 @@ def sigma_to_cel(query: sigma.SigmaQuery, type_: str = "event") -> Formula:
         return eql_to_cel(eql.EqlQuery(eql.EventFilter(type_, rule.condition)))
     names = {part.name for part in rule.rules}
     if any(isinstance(part, sigma.SigmaCorrelation) for part in rule.rules) or len(names) < len(rule.rules):
-        raise Unsupported("a correlation of correlations is not written in CEL: its timespan begins at their alerts")
+        raise Unsupported("a correlation of correlations cannot be translated: its timespan begins at their alerts")
     if any(keys != rule.group_by for keys in rule.keys) or len(set(rule.values)) > 1:
         raise Unsupported("aliases are not translated: PER KEY of CEL uses the same attributes for all events")
     least = _least(rule)
@@ -185,7 +185,7 @@ def sigma_to_cel(query: sigma.SigmaQuery, type_: str = "event") -> Formula:
         case "value_count":
             (values,) = set(rule.values)
             if len(values) != 1:
-                raise Unsupported("values of several fields together are not counted in CEL here")
+                raise Unsupported("a value_count of several fields together cannot be translated to CEL")
             name = _name(values[0])
             any_of = f"(({any_of} IN v) FILTER v[{name} = {name}])"
             chosen = f"({' ; '.join(f'({any_of} IN v{i})' for i in range(least))})"
@@ -206,10 +206,14 @@ def _least(rule: sigma.SigmaCorrelation) -> int:
     """Return the number n of a condition "at least n"."""
     bounds = dict(rule.thresholds)
     if len(rule.thresholds) != 1 or not {"gt", "gte"} & set(bounds) or rule.kind in sigma.NUMERIC:
-        raise Unsupported("CEL can count events only from below: write the condition of a count with gte or gt alone")
+        raise Unsupported("CEL can only express that a count is at least n: write the condition with gte or gt alone")
     least = int(bounds["gte"]) if "gte" in bounds else int(bounds["gt"]) + 1
-    if not 1 <= least <= (len(rule.rules) if rule.kind in sigma.TEMPORAL else 20):
-        raise Unsupported("a count of more than 20 events is not translated: the CEL formula would name each event")
+    most = len(rule.rules) if rule.kind in sigma.TEMPORAL else 20
+    if not 1 <= least <= most:
+        raise Unsupported(
+            f"a count of at least {least} cannot be translated: the CEL formula names each counted event, so the count "
+            f"must be from 1 to {most}"
+        )
     return least
 
 
@@ -251,7 +255,7 @@ class _Draft:
         return Event(found.type, {n: v for n, v in found.attributes.items() if n not in absent}) if absent else found
 
     def with_letter(self, letter: EventLetter) -> _Draft:
-        """Return the draft with another letter and its fields."""
+        """Return the draft with another letter and the fields of that letter."""
         own = letter.attributes()
         return replace(self, letter=letter, more=tuple((n, v) for n, v in self.more if n not in own))
 
@@ -264,7 +268,7 @@ Instead: TypeAlias = tuple[sigma.SigmaCorrelation, Drafts] | None
 
 
 class LogSearch:
-    """Logs around those on which some rules fire. Raises BudgetExceeded where conditions are too large."""
+    """Makes logs on which rules fire, and variants of them. Raises BudgetExceeded if conditions are too large."""
 
     def __init__(self, queries: Sequence[sigma.SigmaQuery]) -> None:
         self.rules = list(dict.fromkeys(rule for query in queries for rule in sigma.rules_of(query)))
@@ -296,7 +300,7 @@ class LogSearch:
         return detections <= set(self.detections) and keys <= set(self.groups)
 
     def firing(self, rule: sigma.SigmaRule, instead: Instead = None) -> Drafts:
-        """Return events with which a rule should fire; () if there are none. instead: events to use for one rule."""
+        """Return events on which a rule should fire; () if none are found. instead: a rule, and the events for it."""
         if instead is not None and rule == instead[0]:
             return instead[1]
         if isinstance(rule, sigma.SigmaDetection):
@@ -315,7 +319,7 @@ class LogSearch:
         return (bounds or [bound + 1 for name, bound in rule.thresholds if name == "gt"] or [1])[0]
 
     def _measuring(self, rule: sigma.SigmaCorrelation, wanted: float, instead: Instead = None) -> Drafts:
-        """Return events that give a correlation's condition the wanted number."""
+        """Return events for which the number that a correlation's condition tests is `wanted`."""
         parts = [self.firing(part, instead) for part in rule.rules]
         if rule.kind in sigma.TEMPORAL:
             drafts = [draft for part in parts[: max(int(wanted), 1)] for draft in part]
@@ -362,10 +366,9 @@ class LogSearch:
                     yield self._measuring(rule, number)
 
     def _pairs(self, rule: sigma.SigmaCorrelation) -> Iterator[Drafts]:
-        """Yield two events, with a value far above a bound and one far below it: in one window, in two windows, in two
-        groups.
+        """Yield two events with values far above and far below a bound: in one window, in two windows, in two groups.
 
-        Whether a group has an alert depends on which of its events are grouped into one window.
+        Whether a group has an alert depends on which of its events are in one window.
         """
         for _, bound in rule.thresholds if rule.kind in sigma.NUMERIC else ():
             values = (2 * bound + 10, bound / 2, -3 * bound - 20)
@@ -391,7 +394,7 @@ class LogSearch:
             yield self._within(rule, tuple(half))
 
     def _giving(self, draft: _Draft, values: Mapping[str, Value], n: int = 0) -> _Draft:
-        """Return a draft with these field values, or others that its letter allows; n: a different choice for each."""
+        """Return a draft with these field values, or others that its letter allows. n: the first other to try."""
         for name, value in values.items():
             for other in (value, *self._values_of(name, n)):
                 changed = self._tied(draft, name, other)
@@ -410,7 +413,7 @@ class LogSearch:
     def _with_all_fields(self, draft: _Draft) -> _Draft:
         """Return a draft with values for the fields of conditions, as far as the same detections still find it.
 
-        Otherwise a converter's treatment of missing fields would hide all other differences.
+        Without these values, a converter's treatment of missing fields would hide all other differences.
         """
         found = self._list_detected(draft)
         for name in self.tested:
@@ -421,7 +424,7 @@ class LogSearch:
         return draft
 
     def _list_detected(self, draft: _Draft) -> list[bool]:
-        """Return which detections find the event of a draft."""
+        """Return for each detection whether it finds the event of a draft."""
         event = draft.event(BEGIN)
         return [test(event) for test in self._tests]
 
@@ -548,7 +551,7 @@ class LogSearch:
         return (one for one in dict.fromkeys((*named, tuple(self.groups))) if len(set(one)) > 1)
 
     def _coerced(self, draft: _Draft) -> list[_Draft]:
-        """Return the draft with a number written as a text, and with a text that equals another in another case."""
+        """Return the draft with one coerced value changed: a number written as a text, or a text in the other case."""
         found, attributes = [], draft.event(BEGIN).attributes
         for name, change in self.coerced:
             own = attributes.get(name)
@@ -650,7 +653,7 @@ def compare_sigma(
     if left == right:
         return SameRules("they are the same rules")
     if not installed("z3"):
-        return Undecided("rules are compared with the extra `solver`: pip install 'cerify[sigma,solver]'")
+        return Undecided("comparing rules needs the extra `solver`: pip install 'cerify[sigma,solver]'")
     try:
         search = LogSearch((left, right))
         if _agree(left, right, search, claim):
@@ -673,7 +676,7 @@ def compare_sigma(
 
     log = find_log(islice(search.logs(Random(0)), MOST_LOGS), differing_alerts, lambda _: [])
     if log is None:
-        return Undecided("no log was found on which the rules differ, and there is no proof that there is none")
+        return Undecided("no log was found on which the rules differ, but it is not proved that there is no such log")
     only, others = differences(log)
     at = min(m.at for m in (*only, *others))
     left_only, right_only = (tuple(sorted(m for m in side if m.at == at)) for side in (only, others))
@@ -717,7 +720,7 @@ def _searched_for(node: eql.ValueLookup) -> str:
 def _agree(left: sigma.SigmaQuery, right: sigma.SigmaQuery, search: LogSearch, claim: Claim = "equivalent") -> bool:
     """Return whether rules have the same parts, with conditions and thresholds that agree on every event and number.
 
-    A rule is contained in one that raises alerts at more events or numbers: the events of an alert are the same.
+    A rule is contained in one that raises alerts at more events or numbers, because alerts have the same events.
     """
     pairs: list[tuple[int, int]] = []
     implied: list[tuple[int, int]] = []
@@ -868,10 +871,10 @@ def _other_groups(rule: sigma.SigmaCorrelation) -> Iterator[tuple[str, sigma.Sig
 
 
 def mistakes_of_converters(condition: eql.Condition) -> Iterator[tuple[str, eql.Condition]]:
-    """Yield conditions that converters have made of this condition, each with one mistake and a description of it.
+    """Yield a description and the wrong condition for each mistake that converters have made with such a condition.
 
-    Parentheses around an operand of `not` or `and` are lost, also where a network is written as several conditions; %
-    and _ are wildcards; a network becomes the text before its first free part; a regular expression changes.
+    Parentheses around an operand of `not` or `and` are lost, also where a network is written as several conditions; `%`
+    and `_` become wildcards; a network becomes the text before its first free part; a regular expression changes.
     """
     yield from ((f"{words} in {sigma.show_condition(condition)}", other) for words, other in _mistakes_at(condition))
     below = children(condition) if isinstance(condition, CONNECTIVES) else ()
@@ -883,7 +886,7 @@ def mistakes_of_converters(condition: eql.Condition) -> Iterator[tuple[str, eql.
 CONNECTIVES = eql.AllConditions | eql.AnyConditions | eql.NegatedCondition
 LIKE: Mapping[str, eql.MatchOperator] = {"in": "like", "in~": "like~", "like": "like", "like~": "like~"}
 QUANTIFIER = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?[^)]*?[:)]|\{\d+(?:,\d*)?\}|.", re.DOTALL)
-"""The parts of a regular expression: an escape, a class, the beginning of a group, a number of times, a character."""
+"""The parts of a regular expression: an escape, a class, the beginning of a group, a repeat count, a character."""
 LOST = "parentheses lost"
 
 
@@ -964,9 +967,7 @@ Coercion: TypeAlias = Callable[[Value], Value]
 
 
 def _coercions(query: sigma.SigmaQuery) -> Iterator[tuple[str, str, Coercion]]:
-    """Yield the conversions that databases make before they compare or add values: a description, the field, the
-    function.
-    """
+    """Yield (description, field, function) for each conversion that a database makes before it compares or adds."""
     for rule in sigma.rules_of(query):
         if isinstance(rule, sigma.SigmaDetection):
             for node in subtrees(rule.condition):
@@ -999,7 +1000,7 @@ def _in_lower_case(value: Value) -> Value:
 
 
 def _coercing_judges(query: sigma.SigmaQuery) -> Iterator[tuple[str, Judge]]:
-    """Yield each description of conversions, with a judge that applies them to a log first."""
+    """Yield each description of conversions, with a judge that first applies these conversions to the log."""
     raised, coercions = judge(query), dict[str, dict[str, Coercion]]()
     for words, name, change in _coercions(query):
         coercions.setdefault(words, {})[name] = change
@@ -1014,13 +1015,13 @@ def _coercing_judges(query: sigma.SigmaQuery) -> Iterator[tuple[str, Judge]]:
 def _without_rule(rule: sigma.SigmaCorrelation, i: int) -> sigma.SigmaCorrelation:
     rules, keys, values = ((*x[:i], *x[i + 1 :]) for x in (rule.rules, rule.keys, rule.values))
     thresholds = rule.thresholds
-    if rule.kind in sigma.TEMPORAL:  # a condition that was left out asks for all rules
+    if rule.kind in sigma.TEMPORAL:  # without a condition all rules are required
         thresholds = tuple((n, b - 1 if b == len(rule.rules) else b) for n, b in thresholds)
     return replace(rule, rules=rules, keys=keys, values=values, thresholds=thresholds)
 
 
 def readings(query: sigma.SigmaQuery) -> Iterator[tuple[str, SigmaReading]]:
-    """Yield, as axis=value, each reading that concerns a query and differs from the specification's reading in one
+    """Yield ("axis=value", reading) for each reading that concerns a query and differs from the specification's in one
     answer.
     """
     used = features(query)
@@ -1036,7 +1037,7 @@ BEARS: Mapping[str, str] = {
     "order": "temporal_ordered", "counted": "several-counted", "percentile": "value_percentile", "case": "text",
     "absent": "not",
 }  # fmt: skip
-"""By the question of a reading the feature of rules on which it bears; see `features`."""
+"""Maps each question of a reading to the feature of rules that it concerns; see `features`."""
 
 
 def features(query: sigma.SigmaQuery) -> frozenset[str]:
@@ -1152,7 +1153,7 @@ def make_sigma_tests(query: sigma.SigmaQuery) -> SigmaTests:
 
 
 Meaning: TypeAlias = Callable[[Sequence[Event]], tuple[object, ...]]
-"""A function from a log to the answer of a meaning of rules, in each form in which answers are compared."""
+"""Maps a log to the answers of one meaning of rules: one for each form in which answers are compared."""
 
 
 def find_distinguishing_logs(
@@ -1161,9 +1162,9 @@ def find_distinguishing_logs(
     known: Iterable[Sequence[Event]],
     more: Iterable[Sequence[Event]] = (),
 ) -> list[list[Event]]:
-    """Return a few logs that distinguish all pairs of meanings, in each form of answers, that the known logs do not.
+    """Return a few logs that distinguish pairs of meanings, in each form of answers, that the known logs do not.
 
-    Each field has values of one kind in them, as in a table. more: logs to try too. Raises BudgetExceeded.
+    In these logs each field has values of one kind, as in a table. more: further logs to try. Raises BudgetExceeded.
     """
 
     def differing_pairs(log: Sequence[Event]) -> int:

@@ -1,4 +1,4 @@
-"""Checks of the arguments of public functions. An argument of a wrong kind raises IllFormed, which names it."""
+"""Check the arguments of public functions. An argument of a wrong kind raises IllFormed, which names it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from typing import Any, TypeVar, get_args, get_type_hints
 from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, Span, TooManyMatches
 
 LANGUAGE_ARGUMENT = r'language="([^"]+)"'
-"""How messages name the argument for a language; the command line and the playground put their own way there."""
+"""How messages name the argument for a language; the command line and the playground replace it by their own."""
 
 
 MOST = 10**18
@@ -76,8 +76,8 @@ _NUMBER = re.compile(r"\d+")
 def nearest(name: str, names: Iterable[str]) -> str | None:
     """Return the most similar of the names; None if none is similar enough.
 
-    A name with another first letter must be more similar. A name that differs only in the digits of a number is not
-    returned: it is another member of a series, not what was meant.
+    A name with another first letter must be even more similar. A name that differs only in the digits of a number is
+    not returned: it is another member of a series.
     """
     series = _NUMBER.sub("0", name)
     near = get_close_matches(name, [one for one in names if one == name or _NUMBER.sub("0", one) != series], 1)
@@ -212,7 +212,7 @@ class Selection(Enum):
 
     @classmethod
     def from_value(cls, strategy: Selection | str) -> Selection:
-        """Return the strategy, which may be given as its value. Raises IllFormed for an unknown value."""
+        """Return the selection, given as itself or as its value. Raises IllFormed for an unknown value."""
         try:
             return cls(strategy)
         except ValueError:
@@ -221,13 +221,13 @@ class Selection(Enum):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Readings, which answer what the source of a language leaves open: a field for each question, decided by default.
+# Readings answer the questions that the source of a language leaves open: one field for each, with a default answer.
 
 R = TypeVar("R")
 
 
 def choices(kind: type) -> dict[str, tuple[str, ...]]:
-    """Return the possible answers to each question, a field of a class of readings. The default answer comes first."""
+    """Return the possible answers to each question of a class of readings, the default answer first."""
     kinds = get_type_hints(kind)
     return {one.name: get_args(kinds[one.name]) for one in fields(kind)}
 

@@ -33,10 +33,10 @@ from cerify.semantics.values import (
 )
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Columns of text to columns of values, with the place of the first cell that is none.
+# Columns of text to columns of values, with the place of the first cell that is no value.
 
 RowLocation: TypeAlias = Callable[[int], str]
-"""Returns for a message the place in its file of a row, counted from 0."""
+"""Returns the place of a row, counted from 0, in its file, for messages."""
 
 ZONE = r"(?i)\d\d(z|[+-]\d\d(:?\d\d)?)\z"
 WHOLE = r"\A\s*[+-]?[0-9]+\s*\z"
@@ -64,7 +64,7 @@ def may_be_rounded(floats: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def require_kept(text: pa.ChunkedArray, floats: pa.ChunkedArray, field: str, place: RowLocation) -> None:
-    """Raise InputError for the first number that is too large for a float, or is whole and was rounded to a float."""
+    """Raise InputError for the first number that is too large for a float, or for a whole number that was rounded."""
     too_large = pc.and_(pc.is_inf(floats), pc.match_substring_regex(text, "[0-9]"))
     if (row := first(too_large)) is not None:
         _refuse(text, row, "is too large for a 64-bit float", field, place)
@@ -109,7 +109,7 @@ def _numbers(text: pa.ChunkedArray, value_type: ValueType, field: str, place: Ro
 
 
 def _timestamps(text: pa.ChunkedArray, field: str, place: RowLocation) -> pa.ChunkedArray:
-    """Parse texts as times: Arrow reads the usual forms at once, and parse_time, the definition, reads all others."""
+    """Parse texts as times: Arrow reads the usual forms at once; if it cannot, parse_time, the definition, does."""
     offset = pc.if_else(pc.match_substring_regex(text, ZONE), "", "Z")
     rest = pc.if_else(pc.match_substring_regex(text, DATE), "T00:00:00Z", offset)
     try:
@@ -144,7 +144,7 @@ def _refuse(text: pa.ChunkedArray, row: int, problem: str, field: str, place: Ro
 
 EARLIEST, LATEST = map(microseconds, (datetime.min, datetime.max))
 LARGEST_TEXTS, MOST_REPEATED = 2**30, 16
-"""The texts of a dictionary may take a gigabyte, and beyond it 16 times the memory of the column."""
+"""The texts of a dictionary may take a gigabyte plus 16 times the memory of the column."""
 
 
 def arrow_table(source: object, unread: dict[str, str] | None = None) -> pa.Table:
@@ -223,10 +223,7 @@ def _whole_numbers_with_gaps(table: pa.Table, frame: Any) -> pa.Table:
 
 
 def _misfit(column: Any) -> str | None:
-    """Return a sentence about the first value that does not fit into one Arrow column with the first value.
-
-    Returns None if all fit.
-    """
+    """Describe the first value that Arrow cannot store in one column with the value before it; None if all fit."""
     values = [(row, value) for row, value in enumerate(column) if value is not None]
     for row, value in values:
         try:
@@ -234,7 +231,7 @@ def _misfit(column: Any) -> str | None:
         except pa.ArrowException:
             if value is values[0][1]:
                 return f"row {row} has {short_repr(value)}, which Arrow cannot represent"
-            return f"row {row} has {short_repr(value)}, and row {values[0][0]} {short_repr(values[0][1])}"
+            return f"row {row} has {short_repr(value)}, but row {values[0][0]} has {short_repr(values[0][1])}"
     return None
 
 
@@ -246,7 +243,7 @@ def stream_table(table: pa.Table, type_column: str, checked: bool = True) -> pa.
     """
     if type_column not in table.column_names:
         names = table.column_names
-        hint = did_you_mean(type_column, names) or "; as_stream(events, type_column='...') names one"
+        hint = did_you_mean(type_column, names) or "; name it with as_stream(events, type_column='...')"
         there = f"the columns are {', '.join(names)}" if names else "there are no columns"
         raise InputError(f"no column {type_column!r} for the event type; {there}{hint}")
     if not table.num_rows:  # the columns of a frame without rows are of any type
@@ -274,7 +271,7 @@ def table_of_values(
     """
     arrays = {type_column: pa.array(types, pa.string())}
     for name, value_type in value_types.items():
-        # Arrow would make 1 of true, and of 1.5
+        # Arrow would turn True and 1.5 into 1
         for class_ in set(map(type, values[name])) - {type(None)}:
             position = next(i for i, value in enumerate(values[name]) if type(value) is class_)
             found = value_type_of(cast("Value", values[name][position]))

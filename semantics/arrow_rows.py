@@ -22,7 +22,7 @@ DEEPEST = 64  # structs inside each other
 
 @dataclass(frozen=True)
 class ReadTable:
-    """The table of a stream, and what its reader has to tell about it.
+    """The table of a stream, with warnings and the columns that were left out of it.
 
     unread: the columns that were left out, each with the reason.
     lists: the columns that were left out because they have lists.
@@ -75,8 +75,7 @@ def rows_of_table(
 
 
 def _paths(type_: pa.DataType, path: str = "") -> list[str]:
-    """Return the paths to the values that queries can test in one element of a list; [""] for an element that is a
-    value.
+    """Return the paths to the values that queries can test in one element of a list; [""] if the element is a value.
 
     type_: the Arrow type of the element. path: the path to the element.
     """
@@ -170,7 +169,7 @@ def _readable(
     place: RowLocation,
     found: ReadTable,
 ) -> pa.ChunkedArray | None:
-    """Return a column in the Arrow type of its value type; None if it has lists. Raises InputError for another type."""
+    """Return a column in the Arrow type of its value type; None if it has lists. Raises InputError if it has none."""
     if is_list(values.type):
         return None
     kind = values.type

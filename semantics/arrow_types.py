@@ -54,12 +54,12 @@ def _value_types() -> Mapping[pa.DataType, ValueType]:
 
 ARROW: Mapping[ValueType, pa.DataType] = LazyTable(_arrow_types)
 VALUE_TYPES: Mapping[pa.DataType, ValueType] = LazyTable(_value_types)
-"""The value types of the columns of streams: those of ARROW, and times with nanoseconds, where a column has such."""
+"""The value type of each Arrow type that a stream's columns may have: those of ARROW, and times with nanoseconds."""
 
 
 NANOSECONDS_IN_LOOPS = (
-    "the column {} has times with nanoseconds, and compiled loops carry microseconds: take another evaluator, or cut "
-    "the digits off by --round-times, in Python round_times=True"
+    "the column {} has times with nanoseconds, but compiled loops keep only microseconds: use another evaluator, or "
+    "round the times with --round-times (in Python, round_times=True)"
 )
 """The reason why a compiled loop does not take a column."""
 
@@ -82,7 +82,7 @@ def array_of_times(times: Sequence[datetime | None]) -> pa.Array:
 
 
 DIGITS = {"int": 18, "float": 15}
-"""The most digits with which two different decimals are still two different numbers of the type, in the same order."""
+"""Decimals with at most this many digits stay different, and in the same order, as numbers of the type."""
 
 
 EXACT_POWER = 22
@@ -90,7 +90,7 @@ EXACT_POWER = 22
 
 
 def type_of_decimals(precision: int, scale: int) -> ValueType | None:
-    """Return a value type that represents every such decimal exactly; None if no type has enough digits."""
+    """Return a value type in which all such decimals stay different; None if no type has enough digits."""
     if scale <= 0:
         return "int" if precision - scale <= DIGITS["int"] else None
     return "float" if precision <= DIGITS["float"] else None

@@ -1,8 +1,7 @@
-"""Evaluate tuple predicates on whole Arrow columns: predicates.py defines them on one event, here they apply to every
-row at once.
+"""Evaluate tuple predicates on whole Arrow columns, all rows at once; predicates.py defines them on one event.
 
-Arrow's arithmetic has fixed width, and it rounds an integer that is compared with a float. Where that could differ from
-the exact rules of predicates.py, that test alone is evaluated row by row.
+Arrow's arithmetic has fixed width, and it rounds an integer that is compared with a float. A test whose result could
+therefore differ from the exact rules of predicates.py is evaluated row by row.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from cerify.semantics.predicates import combined, holds, mentions
 from cerify.semantics.values import EXACT, KIND_OF, Value, ValueKind, value_type_of
 
 Column: TypeAlias = pa.ChunkedArray | pa.Scalar
-"""One value for each row, or the same for all; null where there is none."""
+"""One value for each row, or one for all rows; null where there is no value."""
 
 ABSENT = pa.scalar(None, pa.null())
 KINDS: Mapping[pa.DataType, ValueKind] = {arrow: KIND_OF[value_type] for arrow, value_type in VALUE_TYPES.items()}

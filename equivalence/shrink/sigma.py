@@ -1,4 +1,4 @@
-"""How Sigma rules get simpler: rules, keys and values that are left out of the documents of a text."""
+"""Simplify Sigma rules, for shrinking and campaigns: leave out rules, keys and values of their documents."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Document = Mapping[str, Any]
 
 
 def inner_rules(query: SigmaQuery) -> Iterator[SigmaQuery]:
-    """Yield, in the place of a correlation that raises alerts, a correlation to which it refers."""
+    """Yield each correlation to which a rule that raises alerts refers, as a query of its own."""
     documents = _documents(query)
     parts = (part for rule in query.rules if isinstance(rule, SigmaCorrelation) for part in rule.rules)
     for name in (part.name for part in parts if isinstance(part, SigmaCorrelation)):
@@ -27,7 +27,7 @@ def inner_rules(query: SigmaQuery) -> Iterator[SigmaQuery]:
 
 
 def fewer_parts(query: SigmaQuery) -> Iterator[SigmaQuery]:
-    """Yield the rules without a key, a value or an item of a document, and without rules that nothing names then."""
+    """Yield the query without one key, value or item of a document, and without rules that are then not needed."""
     raising = [rule.name for rule in query.rules]
     for documents in varied(_documents(query), _fewer):
         yield from _parsed(documents, raising)
@@ -52,7 +52,7 @@ def _documents(query: SigmaQuery) -> tuple[Document, ...]:
 
 
 def _parsed(documents: Sequence[Document], raising: Iterable[str]) -> Iterator[SigmaQuery]:
-    """Yield the query of the rules that raise alerts, with those to which they refer, if they are a valid query."""
+    """Yield the query of the rules that raise alerts and of the rules to which they refer, if this is valid."""
     pending, needed = list(raising), set[int]()
     while pending:
         name = pending.pop()
@@ -100,7 +100,7 @@ def _nothing(query: SigmaQuery) -> tuple[()]:
 
 
 def mapped(query: SigmaQuery, name: object = same, value: object = same) -> SigmaQuery:
-    """Return the query: the names and constants of rules stay as they are."""
+    """Return the query unchanged: shrinking keeps the names and constants of rules."""
     return query
 
 

@@ -1,8 +1,8 @@
 """Find the operators under PARTITION BY that look at the events of all keys, which is often not intended.
 
-PARTITION BY keeps the matches whose events agree; it does not divide the stream. So an operator under it that looks at
-events outside the match sees those of other keys: UNLESS, `:` and `:+`, STRICT, NXT, LAST and MAX. PER KEY shows them
-the events of one key only (docs/decisions/per-key.md).
+PARTITION BY keeps the matches whose events agree; it does not divide the stream. So operators under it that look at
+events outside the match see events of other keys: UNLESS, `:` and `:+`, STRICT, NXT, LAST and MAX. Under PER KEY they
+see only the events of one key (docs/decisions/per-key.md).
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ EFFECTS: dict[type, str] = {
     cel.Strict: "an event of another key in between is a gap",
     cel.ContiguousSeq: "events are not neighbours if an event of another key is between them",
     cel.ContiguousPlus: "events are not neighbours if an event of another key is between them",
-    cel.NextPlus: "the next round can be one of another key, and a round of the key after it is not the next",
-    cel.Until: "the next round, or the end, can be one of another key",
+    cel.NextPlus: "the next round can have another key, and a later round of the same key is then not the next",
+    cel.Until: "the next round or the end can have another key",
     ContiguousRepeat: "events are not neighbours if an event of another key is between them",
-    cel.Preference: "a match of several keys can be preferred to one of a single key",
+    cel.Preference: "a match of several keys can be preferred to a match of a single key",
 }
 """The effect of events of other keys on an operator that looks beyond one match, as part of a message."""
 
@@ -55,7 +55,7 @@ class AcrossKeys:
 
 def advice(attribute: str) -> str:
     """Return the part of a message that advises PER KEY instead of PARTITION BY."""
-    return f"write PER KEY [{attribute}] to look at the events of each key alone; keep it if all keys are meant"
+    return f"write PER KEY [{attribute}] to look at each key alone; keep PARTITION BY if all keys are meant"
 
 
 def across_keys(phi: cel.Formula) -> Iterator[AcrossKeys]:

@@ -37,7 +37,7 @@ Types: TypeAlias = Mapping[str, frozenset[str]]
 
 
 def is_unary(phi: cel.Formula) -> bool:
-    """Return whether every filter tests each event on its own (extends a tuple predicate: tods21, Definition 4.1).
+    """Return whether every filter tests each event on its own, by a tuple predicate (tods21, Definition 4.1).
 
     A window and a partition are filters that compare events (tods21, section 4), so a formula with one is not unary.
     That includes windows that count events, although an automaton can evaluate these (automata/cea/compile.py,
@@ -170,7 +170,7 @@ def _unbound(variables: frozenset[str], types: Types, span: Span | None) -> Iter
 
 
 def _definite(phi: cel.Formula) -> Types:
-    """Return for each variable the event types of which it certainly holds an event, in every valuation of phi."""
+    """Map each variable to the event types of which it holds an event in every valuation of phi."""
     match phi:
         case cel.EventAtom(R):
             return {R: frozenset({R})}
@@ -236,7 +236,7 @@ class _Asked:
 def unused(phi: cel.Formula) -> Iterator[Problem]:
     """Yield a problem for each IN whose variable has no use.
 
-    A variable has no use if no filter names it, and PROJECT drops it, another IN hides it, or UNLESS is around the IN.
+    A variable has no use if no filter names it, and PROJECT drops it, another IN hides it, or UNLESS forbids it.
     The variable that an event type binds by itself is never reported. All variables in the operands of AND have a use,
     because both operands must bind them alike.
     """

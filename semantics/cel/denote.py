@@ -32,10 +32,10 @@ from cerify.semantics.values import Value, kind
 # default here. To see every position, equal events included, wrap a function in WithRepetitions.
 
 Events: TypeAlias = tuple[Event, ...]
-"""The events that one variable binds, in the order of the stream, equal events once; empty if it binds none."""
+"""The events that one variable binds, in the order of the stream, without repetitions; empty if it binds no event."""
 
 Predicates: TypeAlias = Mapping[str, Callable[..., bool]]
-"""Registered predicates by name: each takes the Events of each variable and says whether they are in the relation."""
+"""Registered predicates by name. They take the Events of each variable and return whether these are in the relation."""
 
 
 @dataclass(frozen=True)
@@ -296,9 +296,7 @@ def _by_clauses(S: Stream, facts: Facts | None) -> Part:
 
 
 def sequenced(left: cel.Formula, right: cel.Formula, i: int, j: int, meaning: Meaning) -> Iterator[Valuation]:
-    """Yield the valuations of left ; right. The second half of iteration's clause uses it with the iteration as
-    `right`.
-    """
+    """Yield the valuations of `left ; right`. The clause of iteration calls it with the iteration as `right`."""
     for k in range(i, j):
         for mu1 in meaning(left, i, k):
             for mu2 in meaning(right, k + 1, j):
@@ -306,7 +304,7 @@ def sequenced(left: cel.Formula, right: cel.Formula, i: int, j: int, meaning: Me
 
 
 def contiguous(left: cel.Formula, right: cel.Formula, i: int, j: int, meaning: Meaning) -> Iterator[Valuation]:
-    """Yield the valuations of left : right, where left ends at some position k and right begins at k + 1."""
+    """Yield the valuations of `left : right`, where left ends at some position k and right begins at k + 1."""
     for k in range(i, j):
         ending = [mu1 for mu1 in meaning(left, i, k) if mu1 and last(mu1) == k]
         starting = [mu2 for mu2 in meaning(right, k + 1, j) if mu2 and first(mu2) == k + 1] if ending else []
@@ -448,7 +446,7 @@ def last_at_most(C1: ComplexEvent, C2: ComplexEvent) -> bool:
 
 Meaning: TypeAlias = Callable[[cel.Formula, int, int], Valuations]
 Part: TypeAlias = Callable[[cel.Formula, tuple[int, ...], int, int], Valuations]
-"""Evaluates a formula over the stream of a key, given its positions, from its event l to its event m.
+"""Evaluates a formula over the stream of one key, given the key's positions, from event l to event m of that stream.
 
-Without one, `clause` evaluates such streams by the clauses alone.
+Without a Part, `clause` evaluates such streams by the clauses alone.
 """

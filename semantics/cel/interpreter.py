@@ -29,10 +29,10 @@ from cerify.semantics.events import ComplexEvent, Match, Stream, Valuation, bind
 from cerify.semantics.trees import children, entry_of
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Facts by which the interpreter skips a clause: in which intervals, by their ends, a formula can have valuations.
+# Facts by which the interpreter skips a clause: the ends of an interval show that a formula has no valuation there.
 #
 # An operator that is in none of the tables is never skipped. Each entry is a fact about one clause of tods21, Figure
-# 3, or section 7.1; proofs_tests/unit/semantics/test_cel.py takes each out, and puts each wrong one in.
+# 3, or section 7.1; proofs_tests/unit/semantics/test_cel.py removes each entry, and inserts each wrong one.
 
 Types = frozenset[str] | None
 """Event types; None for all."""
@@ -42,9 +42,9 @@ Types = frozenset[str] | None
 class Extent:
     """Bounds on the valuations of a formula from i to j, by which the interpreter skips intervals.
 
-    last: the types that the event at j can have, None for any; with another type there is no valuation. inherits:
-        whether any longer interval to j gives the same valuations, if those that use no event, or one before i, are
-        left out.
+    last: the types that the event at j can have, None for any; with another type there is no valuation.
+    inherits: whether the valuations are those of any longer interval to j, except valuations without events or with an
+        event before i.
     """
 
     last: Types
@@ -55,9 +55,9 @@ NOTHING = Extent(None, inherits=False)
 """The extent that skips no clause."""
 
 
-# Operators whose clause looks at nothing but its operands' valuations and at the events in them, so that it inherits
-# where all operands do. This excludes START, which looks at i; UNLESS and the strategies, to which more events
-# bring more rivals; and PROJECT, which drops the positions that show where a valuation begins.
+# Operators whose clause looks only at its operands' valuations and the events in them, so that it inherits if all
+# operands do. This excludes START, which looks at i; UNLESS and the strategies, for which more events can exclude more
+# valuations; and PROJECT, which drops the positions that show where a valuation begins.
 INHERITING = (
     cel.EventAtom, cel.In, cel.Filter, cel.Sequencing, cel.Iteration, cel.Or, cel.And, cel.All, cel.Strict, cel.Within,
     cel.PartitionBy, cel.PerKey,
@@ -91,7 +91,7 @@ LAST: dict[type, Callable[[Sequence[Types]], Types]] = {
     cel.Project: _first,
     cel.OneOperand: _first,
 }
-"""By operator or kind: the types of its last event, computed from those of its operands' last events."""
+"""For each operator or kind: how to compute the types of its last event from those of its operands' last events."""
 
 
 def extents(phi: cel.Formula) -> Mapping[int, Extent]:
@@ -167,7 +167,7 @@ class _Memo:
     """The memory for one formula: its extent, its valuations by interval, and for each end j the least start i
     evaluated.
 
-    Memories are found by the identity of the formula. Each keeps its formula alive, so that no other formula gets it.
+    Memos are found by the identity of their formula, and keep it alive, so that no other formula gets this identity.
     """
 
     __slots__ = ("compares", "earliest", "inherits", "last", "phi", "valuations")
@@ -190,7 +190,7 @@ class _Spent:
 
 
 class Interpreter:
-    """Computes the meaning of formulas over one stream, each once, within a budget.
+    """Computes the meaning of formulas over one stream, each only once, within a budget.
 
     If `pruned` is true, the interpreter skips clauses that cannot add a valuation: where a formula has no valuation, or
     where all were already found on a longer interval.

@@ -74,7 +74,7 @@ class _Builder(PredicateBuilder):
         operators = {str(token): token for token in children[1::2]}
         if len(operators) > 1:
             _, second = operators.values()
-            raise ParseError("; and : are mixed: put parentheses around one of them", span_of(second))
+            raise ParseError("`;` and `:` are mixed: put parentheses around one of them", span_of(second))
         return _left_fold(children)
 
     bind = node(cel.In)
@@ -162,7 +162,7 @@ def _rounds(token: Token) -> int:
     number = number_of(token)
     if not isinstance(number, int) or number < 1:
         raise ParseError(
-            "a number of rounds must be a whole number of at least 1; for an optional part write (A{1,2} ; B) OR B",
+            "the number of rounds must be a whole number of at least 1; for an optional part write (A{1,2} ; B) OR B",
             span_of(token),
         )
     return number

@@ -2,7 +2,7 @@
 
 The letters used for these trees, here and in every module of this package:
     phi  a formula          R  an event type        A, B  variables        L  a set of variables
-Two trees are equal if they are the same formula; where in a text they stood does not count.
+Two trees are equal if they are the same formula; their places in a text do not count.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ class _WithOperands(_Node):
     right: Formula
 
 
-# What operators have in common. A function that has no better case for an operator has one for its kind, so that a new
-# operator needs a case only where it differs. Derived operators are of no kind: a function uses their expansion.
+# Kinds of operators. Functions handle a kind instead of each of its operators, so that a new operator needs a case only
+# where it differs. Derived operators have no kind: functions use their expansion.
 
 
 class OneOperand(_WithOperand):
@@ -214,7 +214,7 @@ class EventWindow:
 
 @dataclass(frozen=True)
 class TimeWindow:
-    """A window of this long on the events' time."""
+    """A window of this length on the events' time."""
 
     amount: int | float
     unit: Unit
@@ -238,7 +238,7 @@ class Within(Restriction):
 
 
 class PartitionBy(Restriction):
-    """phi PARTITION BY [a]: every event of a match agrees on the attribute."""
+    """phi PARTITION BY [a]: all events of a match agree on the attribute."""
 
     attribute: str
 
@@ -252,7 +252,7 @@ class PerKey(OneOperand):
 class Derived(_Node):
     """An operator that stands for another formula, its expansion.
 
-    A function that has no better case for it uses the expansion, so a new derived operator needs no case anywhere.
+    A function that does not handle the operator uses its expansion, so a new derived operator needs no case anywhere.
     """
 
     @cached_property
@@ -276,7 +276,7 @@ class Derived(_Node):
 AnyPreference: TypeAlias = Next | Last | Max
 Strategy: TypeAlias = Strict | AnyPreference
 Plain: TypeAlias = Seq | Plus | ContiguousSeq | ContiguousPlus | Start | Or | And | All | Unless | Strategy
-"""The operators that have no other fields than their operands."""
+"""The operators whose only fields are their operands."""
 
 Formula: TypeAlias = EventAtom | In | Filter | Project | Within | PartitionBy | PerKey | Plain | Derived
 
@@ -358,9 +358,9 @@ class BoundsText(str):
 
 
 class Repeat(Derived, _WithOperand):
-    """phi{n,m}: from n to m rounds of phi, phi{n,}: n rounds or more (most is None), phi{n}: n rounds.
+    """phi{n,m}: n to m rounds of phi; phi{n,}: at least n rounds (most is None); phi{n}: n rounds.
 
-    With k rounds it is phi ; ... ; phi. Raises IllFormed where n is less than 1, or m less than n.
+    k rounds are `phi ; ... ; phi`. Raises IllFormed if n is less than 1, or m less than n.
     """
 
     least: int
@@ -421,7 +421,7 @@ class Repeat(Derived, _WithOperand):
 
 
 class ContiguousRepeat(Repeat):
-    """phi:{n,m}: like phi{n,m}, but with rounds directly after each other: phi : ... : phi."""
+    """phi:{n,m}: like phi{n,m}, but with rounds directly after each other: `phi : ... : phi`."""
 
     def expand(self) -> Formula:
         return self._rounds(ContiguousSeq, ContiguousPlus)
@@ -487,7 +487,7 @@ def distinct(phi: Formula, rounds: int, attribute: str, span: Span | None = None
 
 
 class NextPlus(Derived, _WithOperand):
-    """phi~+: iteration that skips no round: between the ends of two rounds no other match of phi ends."""
+    """phi~+: iteration that skips no round; no other match of phi ends between the ends of two consecutive rounds."""
 
     def expand(self) -> Formula:
         following = Unless(self.phi, _over_before(self.phi, self.phi), span=self.span)

@@ -1,1 +1,1 @@
-"""CEQL, the query language of the engine CORE, as a surface of CEL (docs/guide/ceql.md)."""
+"""CEQL, the query language of the engine CORE, as a surface syntax of CEL (docs/guide/ceql.md)."""

@@ -65,7 +65,7 @@ class _Builder(PredicateBuilder):
         return "variables", tuple(dict.fromkeys(map(str, names)))
 
     def attributes_of(self, meta: Meta, variable: Token, *names: Token) -> Token:
-        raise ParseError(f"SELECT takes variables, not attributes: SELECT {variable} alone", span_of(meta))
+        raise ParseError(f"SELECT takes variables, not attributes: write SELECT {variable}", span_of(meta))
 
     def streams(self, meta: Meta, *names: Token) -> Clause:
         return "streams", tuple(map(str, names))
@@ -83,7 +83,7 @@ class _Builder(PredicateBuilder):
     event = node(NODES["event"])
 
     def event_of_stream(self, meta: Meta, stream: Token, type_: Token) -> cel.Formula:
-        message = f"a query is evaluated over one stream, whose events are not of {stream}: write {type_}"
+        message = f"a query is evaluated over one stream, so types have no stream: write {type_} without {stream}"
         raise ParseError(message, span_of(meta))
 
     def any_other_event(self, meta: Meta, phi: cel.Formula) -> cel.Formula:
@@ -107,7 +107,7 @@ class _Builder(PredicateBuilder):
         return mapped_predicate(found, pattern=lambda text: text.join(ANYWHERE))
 
     def interval(self, meta: Meta, term: Term, *numbers: Token) -> Predicate:
-        message = "write an interval as IN RANGE (1, 5), or with < or > if it has no end"
+        message = "write an interval as IN RANGE (1, 5), or with `<` or `>` if it has only one bound"
         raise ParseError(message, span_of(meta))
 
     def arithmetic(self, meta: Meta, left: Term, operator: Token, right: Term) -> Term:
@@ -125,8 +125,8 @@ class _Builder(PredicateBuilder):
 
     def key(self, meta: Meta, name: Token, *others: Token) -> str:
         if others:
-            message = f"[{name}, {others[0]}] is one key under several names, which CEL does not have; "
-            message += f"a key of several values is [{name}], [{others[0]}]"
+            message = f"[{name}, {others[0]}] is one key with several names, which CEL does not have; "
+            message += f"for a key of several attributes write [{name}], [{others[0]}]"
             raise ParseError(message, span_of(meta))
         return attribute_name(name)
 
@@ -154,7 +154,7 @@ class _Builder(PredicateBuilder):
         return "policy", word.upper()
 
     def limit(self, meta: Meta, number: Token) -> Clause:
-        message = "all matches are reported, and cerify match --limit stops after some; leave LIMIT out"
+        message = "a query reports all matches: leave LIMIT out, and use cerify match --limit to stop earlier"
         raise ParseError(message, span_of(meta))
 
     def name(self, meta: Meta, token: Token) -> Token:

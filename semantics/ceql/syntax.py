@@ -87,7 +87,7 @@ class CeqlQuery:
 def show(query: CeqlQuery) -> str:
     """Return the text of a query, which parses back to it.
 
-    Raises BudgetExceeded where it is too deep.
+    Raises BudgetExceeded if it is nested too deeply.
     """
     parts = ["SELECT", *([query.strategy] if query.strategy else ())]
     chosen = "*" if query.variables is None else ", ".join(map(show_name, query.variables)) or "NONE"

@@ -1,4 +1,4 @@
-"""Find the variables that a core-CEL formula mentions, defines and binds (cep17, sections 3 and 5.1)."""
+"""Find the variables, the static properties and the problems of a core-CEL formula (cep17, sections 3 and 5)."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def bound(phi: core.Formula) -> Variables:
 # out is false.
 
 Types: TypeAlias = Mapping[str, frozenset[str]]
-"""The variables that surely hold an event, with the event types that it may have."""
+"""Maps each variable that surely holds an event to the event types that it may have."""
 
 
 def is_unary(phi: core.Formula) -> bool:
@@ -155,9 +155,8 @@ def is_safe(phi: core.Formula) -> bool:
 def is_lp_normal(phi: core.Formula) -> bool:
     """Return whether every unary filter is directly on the definition of its variable (cep17, section 5.2).
 
-    AND and OR count as expanded.
-
-    Several filters of one event directly on top of each other count as one: predicates are closed under intersection.
+    AND and OR count as their expansions. Several filters directly on one event count as one filter, because predicates
+    are closed under intersection.
     """
     return all(
         _unary_on(node.condition, _local(node.phi))
@@ -259,8 +258,8 @@ def _check(phi: core.Formula, around: Types, schema: Schema | None, found: list[
         case core.CoreSeq():
             for x in sorted(_twice_defined(phi)):
                 message = (
-                    f"{x} is defined on both sides of ; and holds one event only, so that the two exclude each other; "
-                    "give one of them another name"
+                    f"{x} is defined on both sides of `;`, but holds only one event, so this sequence never matches; "
+                    f"rename {x} on one side"
                 )
                 found.append(Problem("unsafe", message, phi.span))
         case core.CorePlus(psi):
@@ -274,7 +273,7 @@ def _check(phi: core.Formula, around: Types, schema: Schema | None, found: list[
 
 
 def _types(phi: core.Formula) -> Types:
-    """Return the event types of the definitions of each variable outside iterations."""
+    """Map each variable that is defined outside iterations to the event types of its definitions."""
     match phi:
         case core.CoreEventAtom(R, x):
             return {x: frozenset({R})}

@@ -31,7 +31,7 @@ Meaning: TypeAlias = Callable[[core.Formula, Valuation, int], ComplexEvents]
 def meaning(phi: core.Formula, S: Stream) -> ComplexEvents:
     """Return [phi](S): the complex events of phi under some valuation, by the clauses alone.
 
-    For short streams and few variables, and as a reference.
+    Use it for short streams and few variables, as a reference.
     """
 
     def under(psi: core.Formula, nu: Valuation, i: int) -> ComplexEvents:
@@ -78,9 +78,7 @@ def clause(phi: core.Formula, S: Stream, nu: Valuation, i: int, meaning: Meaning
 def sequenced(
     left: core.Formula, right: core.Formula, nu: Valuation, i: int, meaning: Meaning
 ) -> Iterator[ComplexEvent]:
-    """Yield the complex events of left ; right. The second half of iteration's clause uses it with the iteration as
-    `right`.
-    """
+    """Yield the complex events of `left ; right`. The clause of iteration calls it with the iteration as `right`."""
     for C1 in meaning(left, nu, i):
         for C2 in meaning(right, nu, max(C1) + 1):
             yield C1 | C2

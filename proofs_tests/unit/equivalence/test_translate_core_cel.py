@@ -148,14 +148,14 @@ REFUSED = {
         "A AS x ; ((B AS y ; C AS z) FILTER y.a + z.a = x.a)+",
         "A IN x ; (B IN y ; C IN z)+ FILTER y.a + z.a = x.a",
         stream("A B C B C", a=[5, 1, 4, 2, 3]),
-        "the filter compares x with y, z of one round",
+        "the filter compares x with y, z of the same round",
         "y.a + z.a = x.a",
     ),
     "one variable of a round twice": (
         "A AS x ; (B AS y FILTER y.a = x.a + y.b)+",
         "A IN x ; (B IN y)+ FILTER y.a = x.a + y.b",
         stream("A B B", a=[1, 2, 3], b=[0, 1, 2]),
-        "the filter compares x with y, y of one round",
+        "the filter compares x with y, y of the same round",
         "y.a = x.a + y.b",
     ),
     "NXT after a sequence": (

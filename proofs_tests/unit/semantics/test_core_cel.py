@@ -609,4 +609,4 @@ def test_problems_say_how_to_mend_it() -> None:
         "bound here: no variable. Define x on every path through the filtered formula, or around it"
     )
     [unsafe] = problems(parse("T AS x ; T AS x"))
-    assert "give one of them another name" in unsafe.message
+    assert "rename x on one side" in unsafe.message

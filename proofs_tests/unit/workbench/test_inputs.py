@@ -238,9 +238,9 @@ def test_what_is_no_stream_is_refused(source: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([1, "a"], r"column 'x': row 1 has 'a', and row 0 1;"),
-        ([None, 1, 2, True], r"column 'x': row 3 has True, and row 1 1;"),
-        ([{"a": 1}, 2], r"column 'x': row 1 has 2, and row 0 {'a': 1};"),
+        ([1, "a"], r"column 'x': row 1 has 'a', but row 0 has 1;"),
+        ([None, 1, 2, True], r"column 'x': row 3 has True, but row 1 has 1;"),
+        ([{"a": 1}, 2], r"column 'x': row 1 has 2, but row 0 has {'a': 1};"),
     ],
 )
 def test_values_of_several_kinds_in_a_frame_are_named_with_their_row(values: list[object], message: str) -> None:
