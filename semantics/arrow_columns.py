@@ -223,7 +223,7 @@ def _whole_numbers_with_gaps(table: pa.Table, frame: Any) -> pa.Table:
 
 
 def _misfit(column: Any) -> str | None:
-    """Describe the first value that Arrow cannot store in one column with the value before it; None if all fit."""
+    """Describe the first value that Arrow cannot store in a column with the column's first value; None if all fit."""
     values = [(row, value) for row, value in enumerate(column) if value is not None]
     for row, value in values:
         try:
