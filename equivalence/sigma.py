@@ -442,7 +442,7 @@ class LogSearch:
         return found[n:] + found[:n]
 
     def _near_values(self, draft: _Draft, name: str) -> list[Value]:
-        """Return other values for a field used in conditions: the draft's value in other case, and a different
+        """Return other values for a field used in conditions: the draft's value in the other case, and a different
         value.
         """
         known = self._values_of(name, 1)
@@ -477,7 +477,7 @@ class LogSearch:
         return events
 
     def _changes(self, base: Drafts) -> Iterator[tuple[Drafts, int]]:
-        """Yield the drafts changed in one place, each with the time of the first event."""
+        """Yield (drafts, start): the drafts with one change, and the offset of the first event in microseconds."""
         n, spans = len(base), sorted({rule.seconds * SECOND for rule in self.correlations})
         places = [i for i in range(n) if i < EDGE or i >= n - EDGE]
 
@@ -543,7 +543,7 @@ class LogSearch:
             yield (*base, replace(base[-1], gap=span)), 0
 
     def _fields_of_groups(self) -> Iterable[tuple[str, ...]]:
-        """Return the sets of fields that are one group field in different rules, and the set of all group fields.
+        """Return the sets of fields that different rules use as one group field, and the set of all group fields.
 
         Sets with a single field are left out.
         """
@@ -620,7 +620,7 @@ def find_log(
 def _find_separating_log(
     logs: Sequence[list[Event]], one: Judge, other: Judge, said: Callable[[Iterable[SigmaAlert]], object]
 ) -> int | None:
-    """Return the number of the first log on which two judges disagree."""
+    """Return the number of the first log on which two judges disagree, or None."""
     return next((n for n, log in enumerate(logs) if said(one(log)) != said(other(log))), None)
 
 
@@ -636,7 +636,7 @@ def judge(query: sigma.SigmaQuery, reading: SigmaReading = SPECIFICATION) -> Jud
 
 @dataclass(frozen=True)
 class SameRules:
-    """The rules mean the same on every log; with the reason."""
+    """The answer that the claim about the rules holds on every log, with the reason."""
 
     reason: str
 
@@ -645,7 +645,7 @@ def compare_sigma(
     left: sigma.SigmaQuery, right: sigma.SigmaQuery, claim: Claim = "equivalent", level: Level = "events",
     budget: Budget = Budget(),
 ) -> SameRules | Different | Undecided:  # fmt: skip
-    """Decide whether rules raise the same alerts on every log, or the right rules raise all alerts of the left rules.
+    """Decide whether, on every log, rules raise the same alerts, or the right rules raise all alerts of the left rules.
 
     A difference comes with a log.
     """

@@ -163,13 +163,13 @@ class PieceProof:
     clocked: tuple[tuple[States, Nested, Nested, Nested], ...] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Return the case as JSON."""
+        """Return the proof as JSON."""
         found: dict[str, Any] = {"keys": dict(self.keys), "solver": self.solver, "relation": self.relation}
         return found if self.clocked is None else {**found, "clocked": self.clocked}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> PieceProof:
-        """Return the case from the object that to_json makes."""
+        """Return the proof from the object that to_json makes."""
         keys = ((name, None if truth is None else tuple(truth)) for name, truth in data["keys"].items())
         relation = ((tuple(map(int, s)), tuple(map(int, x)), tuple(map(int, y))) for s, x, y in data["relation"])
         clocked = _nested(data["clocked"]) if "clocked" in data else None
@@ -207,7 +207,7 @@ class RuleProof:
             yield from part.certificates()
 
     def steps(self) -> int:
-        """Return the number of rules."""
+        """Return the number of rules that the proof applies."""
         return 1 + sum(part.steps() for part in self.parts)
 
     def to_json(self) -> dict[str, Any]:
@@ -285,7 +285,7 @@ class Certificate:
         return (clocked and self.schema is None) or any(certificate._adds_times for certificate in inner)
 
     def require_language(self, name: str) -> None:
-        """Raise Unsupported if the queries are of another language, whose automata are built in another way."""
+        """Raise Unsupported if the queries are in another language, whose automata are built in another way."""
         if self.language != name:
             raise Unsupported(f"a certificate for {self.language} queries cannot be checked as one for {name} queries")
 

@@ -228,7 +228,7 @@ class _Alternative:
     nodes: int
 
     def around(self, operator: Callable[[cel.Formula], cel.Formula]) -> _Alternative:
-        """Return the alternative under an operator."""
+        """Return the alternative with the operator around its formula."""
         return _Alternative(self.held, self.pending, operator(self.phi), self.nodes + 1)
 
 
@@ -336,7 +336,7 @@ class _Translation:
         return list(found)
 
     def selected(self, phi: Choice, asked: Variables, anchored: bool) -> Iterable[_Alternative]:
-        """Return the alternatives of a strategy."""
+        """Return the alternatives of phi, whose outermost operator is a strategy."""
         found = self.alternatives(phi.phi, asked, anchored)
         if keeps_all(phi):
             return found
@@ -369,7 +369,7 @@ class _Translation:
         )
 
     def show_all(self, variables: Variables) -> str:
-        """Return the variables under the user's names."""
+        """Format the variables, by the user's names for them."""
         return ", ".join(sorted(set(map(self.names.find_original, variables))))
 
 
@@ -563,7 +563,7 @@ class _CoreTranslation:
         return _Translated(core.CoreEventAtom(R, x), {x: frozenset({R})})
 
     def filtered(self, found: _Translated, condition: cel.Condition) -> _Translated:
-        """Return the formula under a filter on sets."""
+        """Translate a filter around the formula `found`."""
         match condition:
             case cel.Conjunction(left, right):
                 result = self.filtered(self.filtered(found, left), right)
@@ -604,7 +604,7 @@ def _require_intervals(phi: cel.Formula, operands: tuple[cel.Formula, ...]) -> N
 
 
 def _is_interval(phi: cel.Formula) -> bool:
-    """Return whether by its form every complex event of phi is an interval."""
+    """Return whether the form of phi shows that all its complex events are intervals."""
     match phi:
         case cel.EventAtom() | cel.ContiguousSeq() | cel.ContiguousPlus() | cel.Strict():
             return True  # the contiguous operators, because operands with gaps are refused

@@ -34,7 +34,7 @@ EDGE: Mapping[frozenset[Tested], Edge] = {
 
 @dataclass(frozen=True)
 class ShapeCondition:
-    """A conjunct, its component, and the events of the component that the conjunct is about."""
+    """A conjunct of WHERE, its component, and the events of this component that it is about."""
 
     condition: Predicate
     component: int
@@ -64,7 +64,7 @@ class SaseShape:
         return self.strategies[n]
 
     def at(self, n: int, edge: Edge) -> list[Predicate]:
-        """Return the conditions on single events that this edge of a component tests."""
+        """Return the conditions on single events that are tested at this edge of component n."""
         return [p.condition for p in self.single if (p.component, p.edge) == (n, edge)]
 
 

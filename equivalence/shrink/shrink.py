@@ -576,7 +576,7 @@ class _Search(Generic[Q]):
         return (expanded, stream) if expanded == query or self._accepted(expanded, stream) else (query, stream)
 
     def step(self, query: Q, stream: Stream) -> tuple[Q, Stream] | None:
-        """Return the first smaller candidate that differs; the next step begins with the way that gave it."""
+        """Return the first smaller candidate that differs, or None. The next step begins with the way that found it."""
         bound = weight(self.language, query, stream)
         for _ in range(len(self.ways)):
             for candidate in self._smaller(query, stream, bound):

@@ -40,7 +40,7 @@ class AcrossKeys:
 
     @property
     def per_key(self) -> cel.PerKey:
-        """Return the formula to write instead of the partition: its operand with PER KEY."""
+        """Return the formula to write instead of the partition: the partition's operand with PER KEY."""
         return cel.PerKey(self.partition.phi, (self.partition.attribute,), span=self.partition.span)
 
     @property

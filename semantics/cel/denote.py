@@ -3,7 +3,7 @@
 Letters, here and in every module of this package:
     phi  a formula          S  a stream            i, j, k  positions, 0-based, inclusive
     mu   a valuation        C  a complex event     sup(mu)  the positions that mu uses
-Read it beside the figure: each case is one clause. Memory, budgets and what saves time are in interpreter.py.
+Read it beside the figure: each case is one clause. interpreter.py adds memory, budgets and shortcuts.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Predicates: TypeAlias = Mapping[str, Callable[..., bool]]
 class WithRepetitions:
     """A predicate that receives one event for each position, so equal events at two positions count as two.
 
-    This is FILTER over bags of tuples, as in later work of the paper's authors; tods21 has sets.
+    This is FILTER over bags of tuples, as in later work of the paper's authors; tods21 uses sets.
 
     >>> predicates = {"pair": WithRepetitions(lambda events: len(events) == 2)}
     """
@@ -141,7 +141,7 @@ def _function(atom: cel.Named, predicates: Predicates) -> Callable[..., bool]:
 
 
 class Facts:
-    """Evaluates predicates over the stream S, those of the query and those that the user registered by name."""
+    """Evaluates predicates over the stream S: tuple predicates, and those that the user registered by name."""
 
     def __init__(self, S: Stream, predicates: Predicates = NO_PREDICATES) -> None:
         self.S = S
@@ -164,7 +164,7 @@ class Facts:
 
 
 class RememberedFacts(Facts):
-    """Same as Facts, but computes each predicate at each event once, and the keys of the events once."""
+    """Same as Facts, but computes each predicate only once for each event, and the keys of the events only once."""
 
     def __init__(self, S: Stream, predicates: Predicates = NO_PREDICATES) -> None:
         super().__init__(S, predicates)

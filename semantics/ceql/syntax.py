@@ -64,7 +64,7 @@ class CeqlQuery:
     def formula(self) -> cel.Formula:
         """Return the formula of CEL with the same matches, without the consumption of events.
 
-        The operators from the inside to the outside are STRICT, PER KEY, WITHIN, another strategy, PROJECT.
+        The operators from the inside to the outside are STRICT, PER KEY, WITHIN, any other strategy, PROJECT.
 
           >>> from cerify.semantics.ceql.parse import parse
           >>> cel.show(parse("SELECT MAX A FROM S WHERE A ; B+ PARTITION BY [k] WITHIN 9 EVENTS").formula)

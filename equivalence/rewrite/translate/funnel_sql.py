@@ -42,7 +42,7 @@ _RESERVED = frozenset(
 
 @dataclass(frozen=True)
 class FunnelSql:
-    """A funnel in SQL: the query, and sentences that say where its levels differ from the levels of the chain."""
+    """A funnel as an SQL query, with sentences that say where its levels differ from those of cerify.funnel."""
 
     query: str
     differences: tuple[str, ...]
@@ -176,7 +176,7 @@ def _window_functions(question: FunnelQuestion, dialect: Dialect, table: str, po
 
 
 def _of_a_step(question: FunnelQuestion, dialect: Dialect) -> str:
-    """Return the condition that a row belongs to a step, or is an event that is forbidden between the steps."""
+    """Return the condition that a row belongs to a step, or is forbidden between the steps."""
     steps = [*question.steps, *([question.between] if question.between is not None else [])]
     if all(step.predicate is None for step in steps):
         types = dict.fromkeys(_value(step.type or "", dialect) for step in steps)
