@@ -39,24 +39,24 @@ SHORT_TIME = len("2026-01-31T12:00:00.250000Z")
 def read_ecs(
     source: str | Path | Sequence[str | Path], category_field: str = CATEGORY, time_field: str = TIMESTAMP
 ) -> Stream:
-    """Return the events of a file of documents, a folder, a pattern, standard input ("-"), or several of these.
+    """Return the events of a file, a folder, a pattern, standard input ("-"), or a list of these.
 
-    A file has one document a line, or all in one array. Search hits, with the document in `_source`, are read too, and
-    gzip and Zstandard files are unpacked. In a folder all JSON files are read, in the order of their names. Events keep
-    the order of the files. Time digits beyond microseconds are cut off, with an InputWarning. Raises InputError, which
-    names file, line and field.
+    A file has one document on each line, or one array of documents. Search hits, with the document in `_source`, are
+    read too, and gzip and Zstandard files are unpacked. In a folder all JSON files are read, in the order of their
+    names. Events keep the order of the files. Time digits beyond microseconds are cut off, with an InputWarning. Raises
+    InputError, which names file, line and field.
     """
     files = [file for one in _sources(source) for file in _files_of(one)]
     S = stream_of_documents((one for file in files for one in _documents(file)), category_field, time_field)
     if not len(S):
-        raise InputError(f"{', '.join(map(str, _sources(source)))}: no events; a log has a document in each line")
+        raise InputError(f"{', '.join(map(str, _sources(source)))}: no events; write one document on each line")
     return S
 
 
 def stream_of_documents(
     documents: Iterable[tuple[object, str]], category_field: str = CATEGORY, time_field: str = TIMESTAMP
 ) -> Stream:
-    """Return the events of documents. Each document comes with its place for messages. Raises InputError."""
+    """Return the events of pairs (document, place); messages name the place. Raises InputError."""
     cut: list[str] = []
     events = [
         event_of_document(document, where, category_field, time_field, cut)
@@ -65,15 +65,15 @@ def stream_of_documents(
     if cut:
         warnings.warn(InputWarning(f"{cut[0]}: digits of a time beyond microseconds are cut off"), stacklevel=2)
     S = Stream()
-    S._events = tuple(events)  # of values that JSON has: there is nothing to check
+    S._events = tuple(events)  # values from JSON need no check
     return S
 
 
 def looks_like_ecs(source: str | Path | Sequence[str | Path]) -> bool:
-    """Return whether the first document of a source, as `read_ecs` takes it, has no field `type`.
+    """Return whether the first document of a source (see `read_ecs`) has a field of ECS, or has no text in `type`.
 
-    The answer is also true if nothing can be read, so that reading the source then raises the reason. Standard input
-    can still be read in full afterwards.
+    The answer is also true for a folder or a .json file that cannot be read, so that `read_ecs` reports the error.
+    Standard input can still be read in full afterwards.
     """
     first = str(next(iter(_sources(source)), ""))
     if first == STDIN:
@@ -89,7 +89,7 @@ def looks_like_ecs(source: str | Path | Sequence[str | Path]) -> bool:
         return False
     try:
         files = _files_of(first)
-        with warnings.catch_warnings(action="ignore"):  # reading it tells them
+        with warnings.catch_warnings(action="ignore"):  # `read_ecs` will give them
             document = next((one for one, _ in _documents(files[0])), None)
     except InputError:
         return os.path.isdir(first) or Path(first).suffix.lower() == ".json"
@@ -113,7 +113,7 @@ def _has_suffix(file: str) -> bool:
 
 
 def _files_of(source: str | Path) -> list[str]:
-    """Return the files of a folder or of a pattern, in the order of their names; or the one file. Raises InputError."""
+    """Return the JSON files of a folder or the files of a pattern, sorted by name; or the file. Raises InputError."""
     if not os.path.isdir(source):
         return expand_pattern(str(source))
     files = sorted(f for f in Path(source).rglob("*") if _has_suffix(f.name) and f.is_file())
@@ -129,9 +129,9 @@ def event_of_document(
     time_field: str = TIMESTAMP,
     cut: list[str] | None = None,
 ) -> Event:
-    """Return the event of a document; `where` is its place for the InputError.
+    """Return the event of a document; an InputError names its place, `where`.
 
-    Time digits beyond microseconds are cut off; the places where that happened are added to `cut`.
+    Time digits beyond microseconds are cut off; `where` is then added to `cut`, if `cut` is empty.
 
     >>> event_of_document({"event": {"category": ["process"]}, "process.args": ["a", "b"]}, "line 1").attributes
     {'event.category': 'process', 'process.args': 'a', 'process.args[1]': 'b'}
@@ -172,7 +172,7 @@ def document_of_event(event: Event) -> dict[str, Any]:
 
 
 def _set_nested(document: dict[str, Any], name: str, value: Any) -> None:
-    """Put a value under a dotted name into nested objects, unless another value is in the way."""
+    """Put a value under a dotted name into nested objects; keep the dotted name if another value is in the way."""
     first, dot, rest = name.partition(".")
     if dot and rest and first and isinstance(document.setdefault(first, {}), dict):
         _set_nested(document[first], rest, value)
@@ -183,7 +183,7 @@ def _set_nested(document: dict[str, Any], name: str, value: Any) -> None:
 def _collect(fields: Mapping[str, Any], prefix: str, attributes: dict[str, Value], where: str, depth: int) -> None:
     """Add the fields of an object, and of the objects in it, to `attributes` under their dotted names.
 
-    The cases are by type, because this code runs once for each value.
+    The code compares exact types for speed: it runs once for each value.
     """
     for key, value in fields.items():
         name = prefix + key
@@ -216,7 +216,7 @@ def _flat(values: list[Any], name: str, where: str, depth: int = 0) -> Iterator[
 
 
 def _add(attributes: dict[str, Value], name: str, value: Any) -> None:
-    """Add a value to the values that a field has."""
+    """Add a value to a field: under the field's name, or as `name[n]` if the field has n values already."""
     if type(value) is int and value not in INT64:
         value = str(value)
     at, n = name, 0
@@ -270,7 +270,7 @@ def _documents_of(source: CsvSource) -> Iterator[tuple[Any, str]]:
 
 
 def _array(text: str, name: str) -> Iterable[Any]:
-    """Return the elements of an array, or the hits in the answer to a search, parsed from the text."""
+    """Parse a text, and return the elements of its array, the hits of its search response, or its one document."""
     found = parse_json(text, name)
     hits = found.get("hits") if isinstance(found, dict) else None
     if isinstance(hits, dict) and isinstance(hits.get("hits"), list):

@@ -1,4 +1,4 @@
-"""All errors of cerify, each with its place in the text where it has one."""
+"""The errors and warnings of cerify. An error about a query knows its place in the query's text."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 LONGEST_LINE = 400  # characters of a query's line that are shown as they are
-LONGEST_MESSAGE = 4_000  # characters of a message, of which the query below it is no part
-AROUND = 60  # characters that are shown of a longer one on either side
+LONGEST_MESSAGE = 4_000  # characters of a message, without the query below it
+AROUND = 60  # characters of a longer line that are shown on either side of the place
 
 Code = Literal["parse", "ill_formed", "unsupported", "budget", "input", "internal"]
 
@@ -25,7 +25,7 @@ class Span:
 class _Located(Exception):
     """A message about a query, with its place in the query if known."""
 
-    text: str | None = None  # the query's text, once somebody who knows it has added it
+    text: str | None = None  # the query's text, once a caller that knows it has added it
 
     def __init__(self, message: str, span: Span | None = None) -> None:
         super().__init__(message)
@@ -123,7 +123,7 @@ def errors_in(text: str | None) -> Iterator[None]:
 def underline(text: str, span: Span) -> str:
     """Return the line of the text in which the span starts, with the span underlined by carets.
 
-    Of a line with more than LONGEST_LINE characters only the part around the start of the span is shown, between "…".
+    If the line has more than LONGEST_LINE characters, only the part around the start of the span is shown, between "…".
     """
     start = min(max(span.start, 0), len(text))
     line_start = text.rfind("\n", 0, start) + 1

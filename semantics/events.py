@@ -1,4 +1,4 @@
-"""Streams and matches, which all languages share, with the events and schemas of `schemas` (tods21, section 4)."""
+"""Streams and matches, which all languages share (tods21, section 4); exports the events of `schemas` too."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ ComplexEvent: TypeAlias = frozenset[int]
 Valuation: TypeAlias = frozenset[tuple[str, int]]
 """A map from variables to complex events, as the set of its pairs (variable, position) (tods21, section 4).
 
-A variable in no pair is mapped to the empty complex event.
+A variable without a pair is mapped to the empty complex event.
 """
 
 Bindings: TypeAlias = tuple[tuple[str, tuple[int, ...]], ...]
@@ -91,9 +91,9 @@ class Result:
 class Match:
     """One answer of a query.
 
-    at: the position of the event after which it is reported. events: its positions, ascending. bindings: the pairs
-    (variable, positions) in the order of the variables' names, None if they were not requested. result: the attributes
-    of the event that the query makes of the match, None if it makes none.
+    at: the position of the event after which the match is reported. events: the positions of the match, ascending.
+    bindings: the pairs (variable, positions) in the order of the variables' names, None if they were not requested.
+    result: the attributes of the event that the query makes of the match, None if it makes no event.
     """
 
     at: int
@@ -113,8 +113,8 @@ Events: TypeAlias = Iterable[Event | Mapping[str, Any]] | ArrowTable
 class Stream(Sequence[Event]):
     """A finite prefix of a stream: a sequence of events, backed by an Arrow table with one row per position.
 
-    The table has the column "type" and one column for each attribute name, with null for an event that lacks it. Events
-    and table are each built from the other when they are first needed.
+    The table has the column "type" and one column for each attribute name, with null for an event that lacks it. The
+    table is built from the events, or the events from the table, when first needed.
 
     A stream is made from events; from mappings with the key "type"; or from a table: of Arrow, a data frame of pandas
     or polars, or anything with `__arrow_c_stream__`. A table has the column "type" without nulls, and its columns are
@@ -124,8 +124,7 @@ class Stream(Sequence[Event]):
     mappings and tables the attributes with other values are left out, and `require_read` raises the reason.
 
     columns: the columns of the table or file, else None.
-    fits: whether the events are known to fit the schema. `match` checks this, and so does `as_stream`, which also takes
-        files and other names of columns.
+    fits: whether the events are known to fit the schema; `match` and `as_stream` check it.
     unread: the fields of the data that the events do not have, each with the reason.
     renamed: for each field that was renamed, the attribute as which it is read.
     """
@@ -138,7 +137,7 @@ class Stream(Sequence[Event]):
         self.unread: Mapping[str, str] = {}
         self.renamed: Mapping[str, str] = {}
         self.lists: Mapping[str, Any] = {}
-        self._meant: dict[str, list[str]] = {}  # for each attribute asked for an element that no list has, others
+        self._meant: dict[str, list[str]] = {}  # for each test for an element that no list has, likely spellings
         if is_table(events):
             from cerify.semantics.arrow_columns import arrow_table, stream_table
             from cerify.semantics.arrow_rows import rows_of_table
@@ -178,8 +177,8 @@ class Stream(Sequence[Event]):
     ) -> Stream:
         """Return the stream of events whose values a reader has checked.
 
-        unread: the attributes that were left out, with the reasons. lists: the lists of each attribute that has any,
-        one for each event.
+        unread: the attributes that were left out, with the reasons. lists: for each attribute that has lists, the list
+        or None of each event.
         """
         S = cls()
         S._events, S.unread, S.lists = tuple(events), unread, lists
@@ -189,9 +188,9 @@ class Stream(Sequence[Event]):
     def from_table(cls, table: Any, schema: Schema | None = None, valid: bool = False) -> Stream:
         """Return the stream of the rows of a table, a batch or a data frame, with values by the column types.
 
-        Texts stay texts, and numbers of the time are seconds; to parse times use `Stream(table)`. Raises InputError for
-        anything else, and for a column that cannot be an attribute. valid: whether an Arrow table is known to be sound
-        and to have only supported types, so that it is not checked again.
+        Texts stay texts, and times that are numbers are seconds; to parse times use `Stream(table)`. Raises InputError
+        for another source, and for a column that cannot be an attribute. valid: whether an Arrow table is known to be
+        sound and to have only supported types, so that it is not checked again.
         """
         if not is_table(table):
             raise InputError(
@@ -205,9 +204,7 @@ class Stream(Sequence[Event]):
         return S
 
     def require_read(self, names: Iterable[str] | None = None) -> Stream:
-        """Return the stream. Raises InputError if one of these attributes (None: any attribute) was left out when it
-        was read.
-        """
+        """Return the stream. Raises InputError if one of these attributes (None: any) was left out or renamed."""
         names = None if names is None else list(names)
         if names is not None and self.lists:
             self._add_elements(names)
@@ -248,7 +245,7 @@ class Stream(Sequence[Event]):
             self.columns = None if self.columns is None else [*self.columns, name]
 
     def known_attributes(self, names: Iterable[str]) -> list[str]:
-        """Return the names; a name that tests for an element that no list has is replaced by likely spellings."""
+        """Return the names, with likely spellings in place of a test for an element that no list has."""
         meant = [name for others in self._meant.values() for name in others]
         return list(dict.fromkeys([*(name for name in names if name not in self._meant), *meant]))
 
@@ -305,7 +302,7 @@ class Stream(Sequence[Event]):
         return iter(self.events)
 
     def __eq__(self, other: object) -> bool:
-        """Return whether both have equal events in the same order, and equal schemas; 1 equals 1.0, but not True."""
+        """Return whether the streams have equal events in the same order, and equal schemas; 1 equals 1.0, not True."""
         if not isinstance(other, Stream):
             return NotImplemented
         alike = len(self) == len(other) and self.schema == other.schema
@@ -370,9 +367,7 @@ def _checked(event: Event | Mapping[str, object], position: int, schema: Schema 
 
 
 def _of_mapping(obj: Mapping[str, Any], position: int, schema: Schema | None) -> Event:
-    """Return the event of a mapping; text is parsed as a time under the key "time" and where the schema has a
-    timestamp.
-    """
+    """Return the event of a mapping; a text is parsed as a time where the schema has a timestamp, or under "time"."""
     if TYPE not in obj:
         keys = ", ".join(map(str, obj))
         raise InputError(f"event {position}: no key {TYPE!r} for the event type; the keys are {keys}")
@@ -417,8 +412,8 @@ def observed(S: Stream) -> ObservedSchema:
       >>> dict(cerify.observed(cerify.as_stream([{"type": "A", "x": 1}])).types)
       {'A': {'x': 'int'}}
 
-    The attributes of a type are in the order in which its events first have them.
-    A stream with a table is looked at by columns. An attribute with integers and floats is a float.
+    The attributes of a type are in the order in which its events first have them. An attribute with integers and floats
+    is a float.
     """
     return _of_columns(S) if S.is_columnar else _of_events(S)
 
@@ -468,10 +463,10 @@ _FIRST_ROWS = 2**14  # these rows usually have all event types
 
 
 def add_observed(seen: dict[str, dict[str, ValueType]], S: Stream, attributes: Collection[str]) -> None:
-    """Add a stream's event types and their attributes to `seen`, the types of earlier streams; the stream has a table.
+    """Add the event types and attributes of a stream with a table to `seen`, those of earlier streams.
 
-    attributes: the names to look up by type, so that a type gets only attributes that its events have. Each type gets
-    all other attributes of the stream.
+    attributes: the attributes that a type gets only if its events have them. Each type gets all other attributes of the
+    stream.
     """
     types = _types_in(S.table[TYPE])
     for R in types:
@@ -501,7 +496,7 @@ def _types_in(column: Any) -> list[str]:
 
 
 def text_among_numbers(S: Stream, name: str) -> tuple[int, str] | None:
-    """Return the first event whose text is not a number, and its text; None if all texts are numbers, or none is.
+    """Return the first event whose text is not a number, and the text; None if all texts are numbers, or none is.
 
     name: an attribute whose values are texts.
     """
@@ -517,7 +512,7 @@ def text_among_numbers(S: Stream, name: str) -> tuple[int, str] | None:
 
 
 def column_value_type(column: pa.ChunkedArray) -> ValueType | None:
-    """Return the value type of a column, None for one without values."""
+    """Return the value type of a column; None for a column without values."""
     from cerify.semantics.arrow_types import VALUE_TYPES
 
     type_ = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
@@ -525,9 +520,9 @@ def column_value_type(column: pa.ChunkedArray) -> ValueType | None:
 
 
 def _first_rows(codes: np.ndarray, column: pa.ChunkedArray, types: int) -> list[int]:
-    """Return for each event type, by its code, the first row with a value; the number of rows if there is none.
+    """Return for each event type the first row of the type with a value in the column, or the number of rows.
 
-    codes: the code of each row's type. types: the number of types.
+    codes: the code of each row's type. types: the number of types; the result is in the order of their codes.
     """
     first = np.full(types, len(codes))
     for part in (column[:_FIRST_ROWS], column):

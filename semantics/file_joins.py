@@ -26,8 +26,8 @@ def text_in_some(parts: Parts) -> frozenset[str]:
 def joined_streams(parts: Parts, schema: Schema | None) -> Stream:
     """Return the events of several files as one stream.
 
-    Attributes that have values of two kinds are left out with the reason, as in one file. Raises InputError where there
-    are no files.
+    As in one file, attributes with values of two kinds are left out, with the reason in `unread`. Raises InputError if
+    there are no files.
     """
     if not parts:
         raise InputError("there are no files of events; give at least one")
@@ -60,7 +60,7 @@ def joined_streams(parts: Parts, schema: Schema | None) -> Stream:
 
 
 def python_lists(S: Stream) -> dict[str, list[Any]]:
-    """Return the lists of each attribute that has any, one for each event."""
+    """Return, for each attribute that has lists, the list or None of each event."""
     return {name: rows if isinstance(rows, list) else rows.to_pylist() for name, rows in S.lists.items()}
 
 
@@ -91,8 +91,8 @@ def _with(event: Event, floats: set[str], unread: dict[str, str]) -> Event:
 def sorted_by_time(S: Stream) -> Stream:
     """Return the stream in the order of its times; events of equal times stay in order.
 
-    An event without a time stays behind the one before it. Raises InputError if the times cannot be read, or
-    are of two kinds.
+    An event without a time stays behind the event before it. Raises InputError if the times cannot be read, or are of
+    two kinds.
     """
     S.require_read([TIME])
     last: Value | None = None

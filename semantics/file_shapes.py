@@ -1,7 +1,7 @@
 """Turn files into the plain kind that readers expect: unpack them, find separators, split documents of JSON.
 
 Real files are seldom of that kind. Files whose content is clear are converted here, in memory and within limits, so
-that each reader stays simple. For other files, such as those that are not text, the error names their kind and what to
+that each reader stays simple. For other files, such as binary files, the error names the kind of the file and what to
 do.
 """
 
@@ -29,12 +29,12 @@ from cerify.semantics.tables import MARKS, SAVE_AS_UTF_8, CsvSource
 from cerify.semantics.time_columns import IS_DATE_TIME, IS_NUMBER, SEPARATORS
 
 LARGEST_UNPACKED, MOST_COMPRESSED = 2**30, 1000
-"""A compressed file may unpack to a gigabyte, and beyond it to a thousand times its size."""
+"""A compressed file may unpack to a gigabyte, or to a thousand times its size if that is more."""
 
 BLOCK = 2**20
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 PACKED = {".gz", ".gzip", ".zst", ".zstd"}
-"""Suffixes of compressed files, before which the suffix of the format stands."""
+"""Suffixes of compressed files; the suffix of the format stands before them."""
 
 OTHER_KINDS: Mapping[bytes, str] = {
     b"PK\x03\x04": "it is a workbook of a spreadsheet, or another ZIP archive: save the sheet as CSV, or unpack it",
@@ -61,7 +61,7 @@ ACCESS = re.compile(
     re.ASCII,
 )
 ACCESS_FIELDS = ("client", "ident", "user", "time", "method", "path", "protocol", "status", "bytes", "referer", "agent")
-"""A line of the access log of a web server, in the Common Log Format or the combined one, and what it is read as."""
+"""ACCESS matches a line of a web server's access log (Common or Combined Log Format); the fields name its groups."""
 
 LINE_LOGS: Sequence[tuple[re.Pattern[bytes], str]] = (
     (re.compile(rb"<\d{1,3}>\d? ?"), "it is a log of syslog"),
@@ -92,7 +92,7 @@ class Shape:
 ACTION = re.compile(
     rb'\s*\{\s*"(?:index|create|delete)"\s*:\s*\{(?:\s*"_\w+"\s*:\s*(?:"[^"]*"|\d+|null)\s*,?)*\s*\}\s*\}\s*'
 )
-"""A line of Elasticsearch's bulk API that says what to do with the next one."""
+"""A line of Elasticsearch's bulk API that says what to do with the next line."""
 
 
 def unpacked(source: CsvSource) -> CsvSource:
@@ -139,7 +139,7 @@ def _within_limit(source: CsvSource, packed: Any, size: int, errors: tuple[type[
             check_time()
             parts.append(bytes(part))
             if (total := total + len(part)) > most:
-                raise InputError(f"{source.name}: the file unpacks to more than {most:,} bytes, but has {size:,}")
+                raise InputError(f"{source.name}: the file has {size:,} bytes, but unpacks to more than {most:,} bytes")
     except errors as error:
         raise InputError(f"{source.name}: the file is compressed, but damaged: {error}") from None
     return b"".join(parts)
@@ -172,11 +172,12 @@ def what_line_log(source: CsvSource) -> str:
 
 
 def with_commas(source: CsvSource) -> Shape:
-    """Return a file of text with separators as CSV: fields between commas, numbers with a point, one header.
+    """Return a file of separated text as CSV: fields between commas, numbers with a point, one header.
 
-    A header without a comma that has semicolons, tabs or bars has these as separators; commas at its end, as
-    spreadsheets write for columns without a name, do not count. With semicolons, a column has decimal commas if all its
-    cells are numbers and some have a comma. A log of Zeek names its own separator and columns. Raises InputError.
+    If the header has semicolons, tabs or bars but no comma, they are the separators. Commas at the end of the header,
+    which spreadsheets write for columns without a name, do not count. With semicolons, a column has decimal commas if
+    all its cells are numbers and some have a comma. A log of Zeek names its own separator and columns. Raises
+    InputError.
     """
     with source.open() as file:
         start = file.read(BLOCK)
@@ -224,19 +225,17 @@ def _warn_of_header(source: CsvSource, line: bytes) -> None:
     except csv.Error:  # the reader of the file reports it
         return
     if data := next((cell for cell in cells if IS_NUMBER.fullmatch(cell) or IS_DATE_TIME.fullmatch(cell)), None):
-        problem = f"its first line has the names of the columns, and {data!r} looks like a value"
+        problem = f"the first line should have the names of the columns, but {data!r} looks like a value"
         warnings.warn(
             InputWarning(
-                f"{source.name}: {problem}; if there are no names, give them by --header NAMES, in Python header"
+                f"{source.name}: {problem}; if the file has no names, give them by --header NAMES, in Python header"
             ),
             stacklevel=3,
         )
 
 
 def _cells(source: CsvSource, separator: str) -> Iterator[list[str]]:
-    """Yield the records of a text with separators. An empty line gives an empty record, so that lines keep their
-    numbers.
-    """
+    """Yield the records of separated text. An empty line gives an empty record, so that lines keep their numbers."""
     with source.open() as file, io.TextIOWrapper(file, "utf-8-sig", errors="strict", newline="") as text:
         try:
             yield from csv.reader(text, delimiter=separator)
@@ -284,18 +283,18 @@ def _of_access_log(source: CsvSource) -> Shape:
                 continue
             if (found := ACCESS.fullmatch(line)) is None:
                 raise InputError(
-                    f"{source.name}, line {number}: this is not a line of an access log, but the lines before "
-                    f"are; correct it"
+                    f"{source.name}, line {number}: this is not a line of an access log, unlike the lines before; "
+                    "correct the line"
                 )
             client, ident, user, time, request, status, size, referer, agent, rest = (x or "" for x in found.groups())
             try:
                 moment = datetime.strptime(time, "%d/%b/%Y:%H:%M:%S" + " %z" * (" " in time)).isoformat()
             except ValueError:
-                moment = time  # refuses the queries that use the time, as in every other file
+                moment = time  # as in every other file, queries that use the time will be refused
             parts = request.split(" ") if request.count(" ") == 2 else ["-", request, ""]
             cells = [client, ident, user, moment, *parts, status, size, referer, agent, rest]
             rows.append(["" if cell == "-" else re.sub(r'\\(["\\])', r"\1", cell) for cell in cells])
-            rows[-1][4] = parts[0]  # "-" where the request is none: events may have their types from here
+            rows[-1][4] = parts[0]  # "-" if the request is malformed: the method may be the event type
     names = [*ACCESS_FIELDS, "rest"]
     kept = [i for i in range(len(names)) if any(row and row[i] for row in rows)]
     lines = _as_csv(source, [[row[i] for i in kept] if row else [] for row in rows]).open().read()
@@ -340,7 +339,7 @@ def _of_zeek(source: CsvSource) -> Shape:
     if not names:
         raise InputError(f"{source.name}: the log of Zeek has no line #fields; add one with the names of the columns")
     first = next((i for i, row in enumerate(rows) if row), len(rows))
-    rows[max(0, first - 1)] = names  # a line that said what the columns are
+    rows[max(0, first - 1)] = names  # in place of one of the lines with #
     return Shape(_as_csv(source, rows), path)
 
 
@@ -360,10 +359,10 @@ def _escape(text: str) -> str:
 
 
 def documents(source: CsvSource, records: str | None) -> Iterator[tuple[str, Any]] | None:
-    """Yield the objects of a JSON file that is not JSON Lines, each with its place; None for JSON Lines.
+    """Return the objects of a JSON file that is not JSON Lines, each with its place; None for JSON Lines.
 
-    Such a file is one array, objects over several lines, or one object with a list of events, at the path `records`.
-    Raises InputError, which names the list that may be meant.
+    The file has one array, objects over several lines, or one object with a list of events at the path `records`. If
+    there is no list at this path, InputError names the lists that there are.
     """
     with source.open() as file:
         first_line = next((line for line in _lines(file) if line.strip()), b"").lstrip(b"\xef\xbb\xbf").strip()

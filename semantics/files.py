@@ -71,7 +71,7 @@ VALUE_BYTES = 8  # the memory that a value takes, roughly
 PART_ROWS = 2**20
 """The number of events in each part, where a large file is read in parts."""
 DELTAS = {"DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"}
-"""Encodings of texts in Parquet of which Arrow makes no dictionary."""
+"""Encodings of texts in Parquet that Arrow does not read as a dictionary."""
 LARGEST_CLAIM, MOST_COMPRESSED = 2**30, 1000  # a file may unpack to a gigabyte, or to a thousand times its size
 
 
@@ -118,8 +118,9 @@ def read_stream(
     this type; None reads each event once. header has the column names of a CSV file without a header. With sort, events
     are sorted by time, and positions count in that order.
 
-    Files are unpacked (gzip, Zstandard), and their fields may be separated by semicolons, tabs or bars. Several files,
-    or a pattern such as "logs/*.jsonl", are one stream: the files in their order, those of a pattern by name.
+    Files are unpacked (gzip, Zstandard), and their fields may be separated by semicolons, tabs or bars. Several files
+    are read as one stream, in the given order; the files of a pattern such as "logs/*.jsonl", in the order of their
+    names.
     """
     times = TimeReading(time_unit, time_format, round_times)
     reading = FieldReading(
@@ -154,10 +155,9 @@ def as_stream(
       >>> len(cerify.as_stream([{"type": "A", "x": 1}, {"type": "B"}]))
       2
 
-    The options are those of `read_stream`: with a schema every value has to fit it, type_column and time_column name
-    the columns, or keys, of an event's type and time, and default_type is the type of events without one; format is for
-    files alone. texts: attributes whose values stay strings even if all of them look like
-    times. Raises InputError.
+    The options are those of `read_stream`. With a schema every value has to fit it. type_column and time_column name
+    the columns, or keys, of an event's type and time. default_type is the type of events without a type. format is for
+    files alone. texts: attributes whose values stay strings even if all of them look like times. Raises InputError.
     """
     times = TimeReading(time_unit, time_format, round_times)
     reading = FieldReading(
@@ -171,7 +171,7 @@ def as_stream(
 
 
 def _finish(S: Stream, source: object, reading: FieldReading, sort: bool) -> Stream:
-    """Return the stream, sorted by time if `sort` is true; note in it the field from which its time was read."""
+    """Return the stream, sorted by time if `sort` is true; set `renamed` for the field from which time was read."""
     # In EQL and Sigma @timestamp is the time, whatever field it is read from.
     if reading.time_column not in (None, TIME, "@timestamp") and S is not source:
         S.renamed = {reading.time_column: TIME}
@@ -290,7 +290,7 @@ def _convert_events(source: Events, reading: FieldReading, schema: Schema | None
 
 
 def _renamed(obj: Mapping[str, Any], reading: FieldReading) -> Mapping[str, Any]:
-    """Return the object with its type replaced by the one under which it is read."""
+    """Return the object with its event type renamed, if the reading renames this type."""
     type_ = obj.get(TYPE)
     return {**obj, TYPE: reading.types[type_]} if isinstance(type_, str) and type_ in reading.types else obj
 
@@ -343,7 +343,7 @@ def read_schema(
 ) -> Schema:
     """Return the schema in a JSON file, or in the text itself if it starts with "{". Raises InputError, IllFormed.
 
-    If the suffix says that it is a file of events, return the schema that its events show. The columns and the
+    If the file's suffix is that of a file of events, return the schema that the events show. The columns and the
     default type are those of `read_stream`; times says how to read the time.
     """
     if text.lstrip().startswith("{"):
@@ -423,7 +423,7 @@ def _is_ocel(source: CsvSource) -> bool:
 def _csv(source: CsvSource, schema: Schema | None, reading: FieldReading) -> Stream:
     """Return the stream of a CSV file. Plain Python reads a small file with clear columns, Arrow reads any other.
 
-    Rows without a type of their own are read by Arrow where it is installed, which keeps the order of the columns.
+    If Arrow is installed, it also reads files with a default type, because it keeps the order of the columns.
     """
     require_text(source)
     if reading.header is not None:
@@ -575,8 +575,8 @@ def _read_parquet(source: CsvSource, reserved: Mapping[str, str], attributes: Se
 def _batch_rows(parquet: Any) -> int:
     """Return how many rows of a Parquet file are read at a time.
 
-    In the encoding DELTA_BYTE_ARRAY a text repeats the beginning of the text before it. So each text of a row group may
-    be as long as the whole column there; the rows that are read together then have at most a quarter of a gigabyte.
+    In the encoding DELTA_BYTE_ARRAY a text repeats the beginning of the text before it. So each text may be as long as
+    its whole column in the row group. The texts of the rows that are read at a time have at most 256 MiB together.
     """
     data = parquet.metadata
     groups = (data.row_group(g) for g in range(data.num_row_groups))
@@ -586,7 +586,7 @@ def _batch_rows(parquet: Any) -> int:
 
 
 def _open_parquet(source: CsvSource, reserved: Mapping[str, str], attributes: Set[str] | None) -> tuple[Any, Any]:
-    """Return the file, and the names of the columns to read, None for all."""
+    """Return (file, names): names are the columns to read, None for all."""
     from cerify.semantics.arrow_columns import is_text
 
     with naming_extras():
@@ -601,7 +601,7 @@ def _open_parquet(source: CsvSource, reserved: Mapping[str, str], attributes: Se
         native = native_file(file)
         parquet = pq.ParquetFile(native)
         data = parquet.metadata
-        # not the metadata of a column: where that is damaged, Arrow ends the process
+        # the metadata of columns is not read yet: if it is damaged, Arrow ends the process
         _require_plausible(sum(data.row_group(g).total_byte_size for g in range(data.num_row_groups)), size)
         _require_plausible(data.num_rows * data.num_columns * VALUE_BYTES, size)
         names = parquet.schema_arrow.names
@@ -609,7 +609,7 @@ def _open_parquet(source: CsvSource, reserved: Mapping[str, str], attributes: Se
         chunks = [data.row_group(g).column(i) for g in range(data.num_row_groups) for i in range(data.num_columns)]
         deltas = {chunk.path_in_schema for chunk in chunks if DELTAS & {*chunk.encodings}}
         texts = [field.name for field in parquet.schema_arrow if is_text(field.type) and field.name not in deltas]
-        # what it reads ahead, Arrow keeps until the end of the file
+        # Arrow would keep what it reads ahead until the end of the file
         parquet = pq.ParquetFile(native, metadata=data, read_dictionary=texts, buffer_size=2**18, pre_buffer=False)
         if attributes is not None and len(set(names)) == len(names):
             wanted = {TYPE, *attributes, *reserved}
@@ -623,7 +623,7 @@ def _read_ipc(source: CsvSource) -> pa.Table:
         data = file.read()
         if is_file := data.startswith(IPC_FILE):
             _require_marks(data, data, IPC_FILE)
-        # of a file, Arrow would allocate what a message claims; of a buffer it takes no more than there is
+        # from a file, Arrow would allocate as much as a message claims; from a buffer, no more than there is
         table = (pa.ipc.open_file if is_file else pa.ipc.open_stream)(native_buffer(data)).read_all()
         _require_plausible(table.num_rows * table.num_columns * VALUE_BYTES, len(data))
         return _validated(table)
@@ -652,7 +652,7 @@ def _require_marks(start: bytes, end: bytes, mark: bytes) -> None:
 def _require_plausible(claimed: int, size: int) -> None:
     """Raise ValueError if a file of `size` bytes claims to hold more bytes of values than a real file would."""
     if not 0 <= claimed <= max(LARGEST_CLAIM, MOST_COMPRESSED * size):
-        raise ValueError(f"the file claims {claimed:,} bytes of values, but has {size:,}")
+        raise ValueError(f"the file claims {claimed:,} bytes of values, but has only {size:,}")
 
 
 def _validated(table: pa.Table) -> pa.Table:
@@ -684,7 +684,7 @@ def write_whole(path: Path, text: str) -> None:
         if path.exists() and not path.is_file():
             path.write_text(text, encoding="utf-8")
             return
-        target = path.resolve()  # a link stays one
+        target = path.resolve()  # a link stays a link
         beside = target.with_name(f".{target.name}.{os.getpid()}")
         try:
             beside.write_text(text, encoding="utf-8", newline="\n")

@@ -1,13 +1,13 @@
-"""Funnels as queries: the text of a funnel or of a sequence, and its answer on a stream, a row for each key.
+"""Funnels as queries: the text of a funnel or of a sequence, and its answer on a stream.
 
     FUNNEL view, cart[price > 3], pay WITHIN 7 days BY user
     FUNNEL view, pay WITHIN 1 hour BY user MODE strict_once
     SEQUENCE '(?1).*(?2)' OF view, pay BY user
 
 A funnel has the parts that `cerify.funnel` takes: WITHIN, BY, START first, ORDER time or strict, BETWEEN not STEP, and
-MODE, a reading of ClickHouse's windowFunnel. Each key has one row of the answer, which has the key's level. Of a
-sequence, only keys with a match have a row; it has the positions of the events that the conditions took. The levels are
-those of semantics/funnels.py, the matches those of semantics/sequence_patterns.py.
+MODE, a reading of ClickHouse's windowFunnel. The answer of a funnel has a row for each key, with the key's level. The
+answer of a sequence has a row for each key with a match, with the positions of the events that satisfy the conditions.
+The levels are those of semantics/funnels.py, the matches those of semantics/sequence_patterns.py.
 """
 
 from __future__ import annotations
@@ -59,16 +59,16 @@ class SequenceQuestion:
 
 
 KeyedQuestion: TypeAlias = FunnelQuestion | SequenceQuestion
-_Key: TypeAlias = tuple[bool, Value | None]  # whether it is a boolean, since True is 1; and its value
+_Key: TypeAlias = tuple[bool, Value | None]  # whether the key is a Boolean, because True equals 1; and the key
 StepHolds: TypeAlias = Callable[[FunnelStep, Event], bool | None]
-"""Whether an event is of a step; None hides the event from all steps."""
+"""Returns whether an event satisfies a step; None hides the event from all steps."""
 
 
 # --- text -------------------------------------------------------------------------------------------------------------
 
 
 def parse_keyed_question(text: str) -> KeyedQuestion:
-    """Return the funnel or the sequence that a text writes. Raises ParseError, IllFormed.
+    """Parse the text of a funnel or of a sequence. Raises ParseError, IllFormed.
 
     >>> parse_keyed_question("FUNNEL view, pay WITHIN 1 hour BY user").by
     'user'
@@ -80,7 +80,7 @@ def parse_keyed_question(text: str) -> KeyedQuestion:
         if word is None:
             call = CLICKHOUSE_CALL.search(text)
             wrong = (
-                "a funnel begins with FUNNEL, and a sequence with SEQUENCE"
+                "the query begins with neither FUNNEL nor SEQUENCE"
                 if call is None
                 else f"{call[1]} is a function of ClickHouse: cerify translate --from clickhouse reads calls of it"
             )
@@ -89,12 +89,12 @@ def parse_keyed_question(text: str) -> KeyedQuestion:
         parts, clauses = _parts_of(text, word.end())
         if word[1] == "FUNNEL":
             if "OF" in clauses:
-                raise ParseError("a funnel has no OF, which belongs to SEQUENCE; leave it out", clauses["OF"][1])
+                raise ParseError("a funnel has no OF; leave it out, or begin with SEQUENCE", clauses["OF"][1])
             given = {name.lower(): part for name, (part, _) in clauses.items()}
             return make_funnel_question(parts, **given)
         for name, (_, span) in clauses.items():
             if name not in ("OF", "BY"):
-                raise ParseError(f"a sequence has no {name}", span)
+                raise ParseError(f"a sequence has no {name}; leave it out", span)
         pattern = re.fullmatch(r"'([^']*)'", ", ".join(parts))
         if pattern is None or "OF" not in clauses:
             raise ParseError(
@@ -106,7 +106,7 @@ def parse_keyed_question(text: str) -> KeyedQuestion:
             raise IllFormed(f"a sequence has 1 to {MOST_STEPS} conditions, not {len(steps)}", span)
         most = max((int(n) for n in re.findall(r"\(\?([0-9]{1,9})\)", pattern[1])), default=0)
         if most > len(steps):
-            raise IllFormed(f"the pattern has the condition {most}, but there are only {len(steps)} conditions")
+            raise IllFormed(f"the pattern uses (?{most}), but there are only {len(steps)} conditions")
         parse_sequence_pattern(pattern[1])
         return SequenceQuestion(pattern[1], steps, _attribute(clauses["BY"][0] if "BY" in clauses else None))
 
@@ -149,7 +149,7 @@ def make_funnel_question(
     if mode is not None:
         if mode not in FUNNEL_MODES:
             hint = did_you_mean(mode, FUNNEL_MODES)
-            raise IllFormed(f"there is no mode {mode!r}{hint}; there is {format_names(FUNNEL_MODES)}")
+            raise IllFormed(f"there is no mode {mode!r}{hint}; choose one of {format_names(FUNNEL_MODES)}")
         if within is None:
             raise IllFormed("a mode of ClickHouse's windowFunnel needs a window: within='7 days'")
         if start != "best" or order != "stream" or between is not None:
@@ -175,12 +175,12 @@ def _negated(between: str) -> str:
     require_kind("between", between, str, 'a text as "not refund"')
     word, _, step = between.strip().partition(" ")
     if word.lower() != "not" or not step.strip():
-        raise IllFormed(f'between: expected "not STEP", as "not refund", and not {between!r}')
+        raise IllFormed(f'between: expected a text of the form "not STEP", as "not refund"; got {between!r}')
     return step
 
 
 def _parts_of(text: str, start: int) -> tuple[list[str], dict[str, tuple[str, Span]]]:
-    """Return the steps that begin at a place of the text, and for each clause, by its keyword, its text and place."""
+    """Return (steps, clauses) of the text from `start` on: clauses maps each keyword to its text and place."""
     parts: list[str] = []
     clauses: dict[str, tuple[str, Span]] = {}
     word, begun, at, depth = "", start, start, 0
@@ -251,15 +251,13 @@ def query_constructs(query: KeyedQuestion) -> frozenset[str]:
 
 
 def step_problems(question: KeyedQuestion, schema: Schema) -> Iterator[Problem]:
-    """Yield the problems of steps for these events: types and attributes that no event has, comparisons of values of
-    two kinds.
-    """
+    """Yield the problems of the steps: types and attributes that no event has, comparisons of values of two kinds."""
     between = question.between if isinstance(question, FunnelQuestion) else None
     for step in (*question.steps, *([between] if between is not None else [])):
         of_step = f"of the step {step.text!r}"
         if step.type is not None and step.type not in schema.types:
             near = meant_name(step.type, schema.types)
-            others = f"; there is {format_names(sorted(schema.types))}" if near is None else ""
+            others = f"; the types are {format_names(sorted(schema.types))}" if near is None else ""
             yield Problem("event_type", f"no event has the type {step.type!r} {of_step}{others}", None, near)
         if step.predicate is None:
             continue
@@ -292,13 +290,14 @@ def answer_by_key(
     holds: StepHolds = is_of_step,
     attempts: bool = False,
 ) -> Iterator[Match]:
-    """Yield a match for each row of the answer, at the end of the stream; its result has the key and the answer.
+    """Yield a match for each row of the answer, at the end of the stream; the match's result is the row.
 
-    mode: the mode of funnels that do not name one.
+    mode: the mode of funnels that do not name a mode.
     holds: a function that returns whether an event satisfies a step, or None to hide the event.
-    attempts: whether a sequence has the positions of its longest attempt, see `longest_attempt`, even without a match.
+    attempts: whether a key of a sequence has the positions of its longest attempt (see `longest_attempt`), even without
+        a match.
 
-    A key with only hidden events has the level None. Raises InputError for times that go back, and for values that are
+    A key with only hidden events has the level None. Raises InputError for times that decrease, and for values that are
     not times.
     """
     found_rows, hidden = _rows_by_key(question, S, holds)
@@ -368,7 +367,9 @@ def _axis(question: KeyedQuestion) -> str | None:
 def _rows_by_key(
     question: KeyedQuestion, S: Stream, holds: StepHolds
 ) -> tuple[dict[_Key, list[tuple[int, FunnelRow]]], Counter[_Key]]:
-    """Return for each key its rows with their positions, in the order of reading, and the number of its hidden rows."""
+    """Return (rows, hidden): the rows of each key with their positions, in order, and each key's count of hidden
+    events.
+    """
     axis, found, hidden = _axis(question), dict[_Key, list[tuple[int, FunnelRow]]](), Counter[_Key]()
     barring = None if isinstance(question, SequenceQuestion) else question.between
     for p, event in enumerate(S):
@@ -411,6 +412,6 @@ def _require_order(rows: list[tuple[int, FunnelRow]], axis: str) -> None:
     for (before, one), (after, other) in pairwise(rows):
         if other.time < one.time:
             raise InputError(
-                f"event {after} has a smaller {axis} than event {before} of the same key; with ORDER time the events "
-                "of a key are read by time"
+                f"event {after} has a smaller {axis} than event {before} of the same key; to read the events of a key "
+                "by time, write ORDER time"
             )

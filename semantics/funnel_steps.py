@@ -31,9 +31,7 @@ _IN_QUOTES = re.compile(r'"((?:[^"]|"")+)"\s*(?=\[|\Z)')
 
 @dataclass(frozen=True)
 class FunnelStep:
-    """A step: events of a type (None for any) that satisfy a predicate (None for no condition). text: the step as
-    written.
-    """
+    """A step: events of a type (None: any) that satisfy a predicate (None: no condition). text: the step as written."""
 
     WORD: ClassVar[str] = "Step"
     text: str
@@ -81,10 +79,10 @@ class FunnelQuestion:
 
 
 def parse_step(text: object) -> FunnelStep:
-    """Return the step that a text writes: `view`, `view[price > 3]` or `[price > 3]`. Raises IllFormed, ParseError.
+    """Parse the text of a step: `view`, `view[price > 3]` or `[price > 3]`. Raises IllFormed, ParseError.
 
-    The event type stands before the bracket. It is in double quotes, as in a query, or plain; then it may have blanks
-    and hyphens.
+    The event type before the bracket may be in double quotes, as in a query; it may have blanks and hyphens also
+    without quotes.
 
     >>> parse_step("add to cart").type, parse_step('"add to cart"[price > 3]').type
     ('add to cart', 'add to cart')
@@ -129,7 +127,7 @@ def parse_attribute(text: str) -> str:
 
 
 def parse_window(given: object) -> FunnelWindow:
-    """Return the window that a text or a timedelta gives. Raises IllFormed.
+    """Return the window of a text or a timedelta. Raises IllFormed.
 
     >>> parse_window("7 days").window
     TimeWindow(amount=7, unit='day')

@@ -3,7 +3,7 @@
 The question "how many users did A, then B, then C within a week" has several answers in use, because databases differ
 in what they do with equal times, repeated steps and rows of no step. Here each answer is a *reading*: a function from
 the rows of one key to a level, written like its sentence in docs/guide/funnels.md, without regard to speed.
-What evaluates funnels over columns (automata/funnels.py) shares no code with this module and is compared with it.
+The evaluator of funnels over columns (automata/funnels.py) shares no code with this module and is compared with it.
 
 Letters, in every function of this module:
     rows  the rows of one key, in the order of the stream       n  the number of steps, which are numbered from 1
@@ -29,9 +29,7 @@ Follows: TypeAlias = Callable[[Chain, int], bool]
 
 @dataclass(frozen=True, slots=True)
 class FunnelRow:
-    """A row of one key: its time, the steps whose condition it satisfies, and whether it must not
-    occur between steps.
-    """
+    """A row of one key: its time, the steps whose condition it satisfies, and whether it must not occur in a chain."""
 
     time: Time
     steps: frozenset[int]
@@ -48,8 +46,8 @@ Rows: TypeAlias = Sequence[FunnelRow]
 class ChainReading:
     """The choices of cerify's own funnel.
 
-    first: a funnel begins at the key's first row of step 1 only. increasing: each step has a later time than the step
-    before. window: the longest allowed time from the first step to the last; None for any.
+    first: a funnel begins only at the key's first row of step 1. increasing: each step has a later time than the step
+    before. window: the longest allowed time from the first step to the last; None: any time.
     """
 
     window: Time | None = None
@@ -86,7 +84,7 @@ def chains(rows: Rows, k: int, reading: ChainReading = ChainReading()) -> Iterat
 
 
 def deepest_chain(rows: Rows, n: int, reading: ChainReading = ChainReading()) -> Chain:
-    """Return the least chain of the highest level, the empty one if no row is of step 1.
+    """Return the least chain of the highest level; the empty chain if no row is of step 1.
 
     The least chain is the one that begins first; of these, the one whose second step is first; and so on. Its length
     is the level of the key.
@@ -121,7 +119,7 @@ def strict_increase_once(rows: Rows, n: int, w: Time) -> int:
 
 
 def strict_increase(rows: Rows, n: int, w: Time) -> int:
-    """Return the last step that is accepted, where a row is compared with one earlier row only.
+    """Return the highest accepted step, where a row is compared with only one earlier row.
 
     Rows are read by time, then by step. A row of step 1 is accepted. A row of step s > 1 is accepted if it is later
     than the newest accepted row of step s - 1, and within w of the step 1 at which that row's chain began. An earlier
@@ -139,7 +137,7 @@ def strict_increase(rows: Rows, n: int, w: Time) -> int:
 
 
 def strict_order(rows: Rows, n: int, w: Time) -> int:
-    """Return the level of `window_funnel` for the entries before the first that breaks the order.
+    """Return the level of `window_funnel` for the entries before the first entry that breaks the order.
 
     Entries are read from the first of step 1 on, by time, then by step; entries of no step come first. An entry breaks
     the order if it is of no step, or if the step before its step is not reached. Reached steps may repeat.

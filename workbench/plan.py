@@ -493,7 +493,7 @@ def _times_back(language: Language[Any], query: Any, S: Stream) -> Iterator[Quer
         if kind(before) == kind(time) and time < before:  # type: ignore[operator]
             yield QueryWarning(
                 f"the time goes back from {plain(before)} of event {m} to {plain(time)} of event {n}: events are "
-                "matched in the order of the stream; to sort them by time: --sort, in Python sort=True of as_stream"
+                "matched in the order of the stream. To sort them by time: --sort; in Python, as_stream with sort=True"
             )
             return
 

@@ -1,9 +1,9 @@
-"""Evaluate core-CEL for all valuations at once, with memoization and a budget.
+"""Evaluate core-CEL under all valuations at once, with memoization and a budget.
 
-The value of a formula is the set of all pairs (C, nu) with C in [phi](S, nu). There nu names only the variables on
-which C depends, so a pair stands for all valuations that extend its nu, to any positions of S. Each case is the clause
-of denote.py for such pairs, and for the complex events that begin at i. The answers are those of denote.meaning:
-proofs_tests/campaigns/definitions.py compares the two.
+The interpreter represents the meaning of phi as a set of pairs (C, nu) with C in [phi](S, nu). In a pair, nu gives
+positions only to the variables on which C depends; the pair stands for all extensions of nu. `clause` restates the
+clauses of denote.py for these pairs. The results are those of denote.meaning: proofs_tests/campaigns/definitions.py
+compares the two.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ def matches_of(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> list[
 
 
 def by_clauses(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> list[Match]:
-    """Return the same as `matches_of`, by the clauses of denote.py: one valuation and one position at a time.
+    """Return the result of `matches_of`, computed by the clauses of denote.py for one valuation and position at a time.
 
-    For short streams: with n events and v variables there are n to the power of v valuations. Raises BudgetExceeded.
+    Use short streams: with n events and v variables there are n to the power of v valuations. Raises BudgetExceeded.
     """
     computed: dict[tuple[int, Valuation, int], denote.ComplexEvents] = {}
     made = 0
@@ -65,7 +65,7 @@ def by_clauses(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> list[
 
 
 def clause(phi: core.Formula, S: Stream, i: int, interpreter: CoreInterpreter) -> Iterable[Pair]:
-    """Return the pairs (C, nu) of phi with min(C) = i; the interpreter computes those of the operands."""
+    """Return the pairs (C, nu) of phi with min(C) = i, from the pairs of its operands."""
     match phi:
         case core.CoreEventAtom(R, x):  # C = {nu(x)}, and S[nu(x)] has type R
             return {(frozenset({i}), frozenset({(x, i)}))} if S[i].type == R else NONE
@@ -101,7 +101,7 @@ def clause(phi: core.Formula, S: Stream, i: int, interpreter: CoreInterpreter) -
 def sequenced(
     left: core.Formula, right: core.Formula, S: Stream, i: int, interpreter: CoreInterpreter
 ) -> Iterator[Pair]:
-    """Yield the pairs of left ; right. The second half of iteration's clause uses it with the iteration as `right`."""
+    """Yield the pairs of `left ; right` that begin at i. For an iteration, `right` is the iteration itself."""
     for C1, nu1 in interpreter.meaning(left, i):
         for k in range(max(C1) + 1, len(S)):
             for C2, nu2 in interpreter.meaning(right, k):
@@ -110,10 +110,10 @@ def sequenced(
 
 
 def selection(phi: Choice, S: Stream, interpreter: CoreInterpreter) -> Selection:
-    """Return the complex events that a strategy keeps of each set of rivals.
+    """Return the complex events that a strategy keeps from each set of rivals.
 
-    The rivals of C in [psi](S, nu) are the complex events of psi with the same last position under every valuation that
-    agrees with nu outside vdef+(psi): the formula around psi stays as it is (docs/decisions/core-cel.md).
+    The rivals of C in [psi](S, nu) are the complex events of psi with the same last position, under any valuation that
+    agrees with nu outside vdef+(psi) (docs/decisions/core-cel.md).
     """
     U = defined_outside_iteration(phi.phi)
     rivals: defaultdict[tuple[int, Valuation], set[ComplexEvent]] = defaultdict(set)
@@ -138,7 +138,7 @@ def greatest(Cs: set[ComplexEvent], at_most: Callable[[ComplexEvent, ComplexEven
 
 
 def maximal(Cs: set[ComplexEvent], interpreter: CoreInterpreter) -> set[ComplexEvent]:
-    """Return the complex events that no other one includes. Only a larger set can include a set."""
+    """Return the complex events that no other complex event includes; only a larger one could."""
     found: set[ComplexEvent] = set()
     for _, same_size in groupby(sorted(Cs, key=len, reverse=True), key=len):
         found |= {C for C in same_size if not any(other > C for other in interpreter.limit_items(found))}
@@ -146,7 +146,7 @@ def maximal(Cs: set[ComplexEvent], interpreter: CoreInterpreter) -> set[ComplexE
 
 
 def extensions(nu: Valuation, U: Variables, S: Stream) -> Iterator[Valuation]:
-    """Yield all extensions of nu to the variables U: each missing variable at each position of S."""
+    """Yield all extensions of nu that give every variable of U a position of S."""
     missing = sorted(U - {x for x, _ in nu})
     for positions in product(range(len(S)), repeat=len(missing)):
         yield nu | frozenset(zip(missing, positions, strict=True))
@@ -165,13 +165,13 @@ def is_function(pairs: frozenset[tuple[str, int]]) -> bool:
 T = TypeVar("T")
 Choice: TypeAlias = core.CoreNext | core.CoreLast | core.CoreMax
 Selection: TypeAlias = Mapping[tuple[int, Valuation], set[ComplexEvent]]
-"""The complex events that a strategy keeps, by last position and by the valuation of variables defined around it."""
+"""Maps a last position, and a valuation outside vdef+ of the operand, to the complex events that a strategy keeps."""
 
 
 class CoreInterpreter:
-    """Computes the meaning of formulas over one stream, each once, within a budget.
+    """Computes the meaning of each formula over one stream once, within a budget.
 
-    The budget limits the number of pairs that are made and used, of extended valuations, and of comparisons for MAX.
+    The budget limits the pairs computed or reused, the valuations extended, and the comparisons for MAX, all together.
     """
 
     def __init__(self, S: Stream, budget: Budget = Budget()) -> None:
@@ -229,6 +229,6 @@ class CoreInterpreter:
             return
         raise BudgetExceeded(
             f"the query needs more than {limit}; the interpreter follows the definition and is slow by design: use a "
-            f"shorter stream, or raise the budget (so far {self._counted} valuations, over "
-            f"{len(self._meanings)} positions of formulas)"
+            f"shorter stream, or raise the budget (so far {self._counted} valuations for {len(self._meanings)} pairs "
+            "of a subformula and a position)"
         )

@@ -1,4 +1,4 @@
-"""Parse core-CEL formulas; errors have their place in the text."""
+"""Parse core-CEL formulas; errors name their place in the text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CALLS = spelt(OPERATORS, "call")
 
 
 def parse(text: str) -> core.Formula:
-    """Return the formula that the text writes. Raises ParseError, or BudgetExceeded if it is nested too deeply."""
+    """Parse the text of a formula. Raises ParseError, or BudgetExceeded if the formula is nested too deeply."""
     return cast("core.Formula", parsed(text, parser_of("cerify.semantics.core_cel", PREDICATES), _Builder()))
 
 

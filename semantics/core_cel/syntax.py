@@ -2,7 +2,7 @@
 
 The letters used for these trees, here and in every module of this package:
     phi, psi  formulas      R  an event type        x, y  variables, each of which holds one event
-Two trees are equal if they are the same formula; where in a text they stood does not count.
+Two trees are equal if they are the same formula, wherever they stood in a text.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class CoreCorrelated(_Node):
 
 
 class CoreConjunction(_Node):
-    """Both conditions; phi FILTER (c AND d) is (phi FILTER c) FILTER d."""
+    """c AND d: `phi FILTER (c AND d)` means `(phi FILTER c) FILTER d`."""
 
     WORD: ClassVar[str] = "Conjunction"
 
@@ -73,7 +73,7 @@ class CoreConjunction(_Node):
 
 
 class CoreDisjunction(_Node):
-    """Either condition; phi FILTER (c OR d) is (phi FILTER c) OR (phi FILTER d)."""
+    """c OR d: `phi FILTER (c OR d)` means `(phi FILTER c) OR (phi FILTER d)`."""
 
     WORD: ClassVar[str] = "Disjunction"
 
@@ -118,7 +118,7 @@ class CoreSeq(_TwoOperands):
 
 
 class CorePlus(_OneOperand):
-    """phi+: iteration; in each round the variables that phi defines hold another event."""
+    """phi+: iteration; in each round, the variables that phi defines hold new events."""
 
     WORD: ClassVar[str] = "Plus"
 
@@ -130,25 +130,19 @@ class CoreStrict(_OneOperand):
 
 
 class CoreNext(_OneOperand):
-    """NXT(phi): of the complex events with the same last position, the greatest in the order next (cep17, section
-    4).
-    """
+    """NXT(phi): of the complex events with the same last position, the greatest in the order `next`."""
 
     WORD: ClassVar[str] = "Next"
 
 
 class CoreLast(_OneOperand):
-    """LAST(phi): of the complex events with the same last position, the greatest in the order last (cep17, section
-    4).
-    """
+    """LAST(phi): of the complex events with the same last position, the greatest in the order `last`."""
 
     WORD: ClassVar[str] = "Last"
 
 
 class CoreMax(_OneOperand):
-    """MAX(phi): of the complex events with the same last position, the maximal ones under inclusion (cep17, section
-    4).
-    """
+    """MAX(phi): of the complex events with the same last position, those that are maximal under inclusion."""
 
     WORD: ClassVar[str] = "Max"
 

@@ -24,7 +24,7 @@ def require_wellformed(query: eql.EqlQuery) -> None:
 
 
 def problems(query: eql.EqlQuery, schema: Schema | None) -> list[Problem]:
-    """Return the problems of the query; with a schema, also where the query does not fit it."""
+    """Return the rules that the query breaks and, with a schema, where the query does not fit the schema."""
     found = [Problem("reference", message, span) for message, span in _broken_rules(query)]
     if schema is not None:
         absent: dict[str | None, dict[str, eql.EventField]] = {}  # by category; None for fields that no event has
@@ -45,7 +45,10 @@ def problems(query: eql.EqlQuery, schema: Schema | None) -> list[Problem]:
 
 
 def require_typed(query: eql.EqlQuery, schema: Schema) -> None:
-    """Raise IllFormed where the query does not fit the schema."""
+    """Raise IllFormed for the first rule that the query breaks, or the first place where it does not fit the schema.
+
+    A field that only other categories have is no reason to raise.
+    """
     for problem in problems(query, schema):
         if not problem.partial:
             raise IllFormed(problem.hinted, problem.span)
@@ -57,27 +60,27 @@ def _broken_rules(query: eql.EqlQuery) -> Iterator[Broken]:
             positive = sum(step.runs for step in steps if not step.missing)
             missing = [step for step in steps if step.missing]
             if not positive:
-                yield "a sequence has at least one event that is not missing; add a step without !", query.body.span
+                yield "all events of this sequence are missing events; add a step without !", query.body.span
             elif positive == 1 and not missing:
-                yield "a sequence has two steps or more; write the event query alone", query.body.span
+                yield "this sequence has only one step; add a step, or write the event query alone", query.body.span
             if missing and maxspan is None:
                 yield (
-                    "a missing event needs `with maxspan`: without a limit of time, it could always still come",
+                    "a missing event needs `with maxspan`: without a time limit, the event can come at any later time",
                     missing[0].span,
                 )
             yield from _key_numbers((*steps, *(() if until is None else (until,))))
         case eql.EventSample(keys, steps):
             if not keys and not all(step.keys for step in steps):
-                yield "a sample has join keys: write `sample by field`", query.body.span
+                yield "this sample has a step without join keys; write `sample by field`", query.body.span
             for step in steps:
                 if step.missing or step.runs != 1:
-                    yield "a sample has neither missing events nor `with runs`", step.span
+                    yield "a step of a sample cannot be a missing event or have `with runs`", step.span
             yield from _key_numbers(steps)
         case eql.EventFilter():
             pass
     for pipe in query.pipes:
         if pipe.count < 1:
-            yield f"{pipe.name} takes a number from 1 on", pipe.span
+            yield f"{pipe.name} needs a number of at least 1", pipe.span
     for filter_ in eql.filters_of(query):
         yield from _broken_tests(filter_.condition)
 
@@ -87,7 +90,7 @@ def _key_numbers(steps: tuple[eql.SequenceStep, ...]) -> Iterator[Broken]:
         if len(step.keys) != len(steps[0].keys):
             first, here = len(steps[0].keys), len(step.keys)
             yield (
-                f"all steps need the same number of keys after `by`: the first has {first}, this one has {here}",
+                f"all steps need the same number of keys after `by`: the first step has {first}, this step has {here}",
                 step.span,
             )
 
@@ -109,9 +112,9 @@ def _broken_tests(condition: eql.Condition) -> Iterator[Broken]:
                     ):
                         text = eql.show_constant(block.value)
                         if block.value is not None:
-                            yield f'{text} is not a block of addresses; write it as "10.0.0.0/8"', block.span
+                            yield f'{text} is not a block of addresses, as in "10.0.0.0/8"', block.span
             case eql.FieldComparison(comparator, _, eql.FieldConstant(None)) if comparator not in ("==", "!="):
-                yield f"null is compared by == or != only, not by {comparator}", node.span
+                yield f"null cannot be compared by {comparator}; use == or !=", node.span
             case _ if not isinstance(node, eql.Condition):
                 raise TypeError(node)
     yield from _no_truth(condition)
@@ -201,5 +204,5 @@ def _wrong_kinds(
 
 def _timeless(schema: Schema, span: Span | None) -> Iterator[Problem]:
     if not {TIME, TIMESTAMP} & schema.attributes.keys():
-        message = "maxspan measures the time of events, and these have none, so that nothing is within it"
+        message = "maxspan measures time, but the events have no times, so there are no matches"
         yield Problem("attribute", message, span, advice="name the field with the time, as --time @timestamp")

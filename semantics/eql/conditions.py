@@ -1,9 +1,9 @@
-"""Test an event against a filter of EQL, and compute its key and time.
+"""Test an event against a filter of EQL, and compute the event's keys and time.
 
-Each condition is compiled once to a function of an event (`filter_test`), because it is tested on many events. A test
-is true, false, or None for "no truth value", as for a function of null. Elastic runs a test of a plain field as an
-index query, which a document either meets or not; `and` and `or` of tests are such queries too. So None survives only
-directly below a `not`. In Endgame's engine None survives everywhere, as in SQL: `EqlReading.absent`.
+Each condition is compiled once to a function of an event (`filter_test`), because it is tested on many events. The
+result is True, False, or None for "no truth value", as for a function of null. Elastic runs a test of a plain field as
+an index query, which a document either meets or not; `and` and `or` of tests are index queries too. So None survives
+only directly below a `not`. In Endgame's engine None survives everywhere, as in SQL: `EqlReading.absent`.
 
 A field may have several values: an array of n scalars is n attributes. The first has the name of the field, the others
 are `field[1]`, `field[2]`, and so on. A test of such a field is true if it is true of at least one value.
@@ -33,14 +33,14 @@ TIMESTAMP = "@timestamp"
 Truth: TypeAlias = bool | None
 Term: TypeAlias = Callable[[dict[str, Any]], Any]
 Key: TypeAlias = tuple[tuple[str, Value] | None, ...]
-"""The values of an event's key, each with its kind, because True is not 1 here; None for a null that may join."""
+"""The values of an event's key, each with its kind, because True and 1 differ here; None is a null that may join."""
 MOST_COMBINATIONS = 10_000
 
 
 def values_of(event: Event, name: str) -> list[Value]:
     """Return the values of a field: none if it is absent, several if it is an array.
 
-    The field `event.category` of an event without such an attribute is its type, and `@timestamp` is its time.
+    For an event without such attributes, `event.category` is its type, and `@timestamp` is its time.
 
     >>> values_of(Event("process", {"process.args": "a", "process.args[1]": "b"}), "process.args")
     ['a', 'b']
@@ -241,7 +241,10 @@ def _joined(truths: list[Any], joins: bool) -> Truth:
 
 
 def compare(comparator: str, a: Any, b: Any, folded: bool) -> Truth:
-    """Compare two values; None if one is null or they are of different kinds. If `folded`, case does not count."""
+    """Compare two values; if `folded`, ignore case.
+
+    Return None if a value is null, the kinds differ, or the order of two Booleans is compared.
+    """
     if a is None or b is None or kind(a) != kind(b):
         return None
     if folded and isinstance(a, str):
@@ -265,7 +268,7 @@ def compare(comparator: str, a: Any, b: Any, folded: bool) -> Truth:
 
 
 def lookup(operator: eql.MatchOperator, constants: Iterable[Any], folded: bool) -> Callable[[Any], Truth]:
-    """Return a test of whether a value equals one of the constants, or matches one of the patterns, by the operator."""
+    """Return a function that tells whether `value operator (constants)` is true."""
     texts = [constant for constant in constants if isinstance(constant, str)]
     match operator:
         case "in" | "in~":
@@ -287,7 +290,7 @@ def lookup(operator: eql.MatchOperator, constants: Iterable[Any], folded: bool) 
 
 @lru_cache(maxsize=4096)
 def wildcards(patterns: tuple[str, ...], folded: bool) -> re.Pattern[str]:
-    """Return a regular expression for texts that match one of the patterns: * is any text and ? any character.
+    """Return a regular expression for texts that match one of the patterns: `*` is any text and `?` any character.
 
     Each * stops at the first place where the next piece of the pattern fits, without backtracking: if the match fails
     from there, it also fails from later places. So for each piece matching is linear in the text.
@@ -307,7 +310,7 @@ def _wildcard(pattern: str) -> str:
 
 
 def key_part(value: Value, reading: EqlReading = ELASTIC) -> tuple[str, Value]:
-    """Return a value with its kind. Keys are compared by such pairs, because True equals 1 in Python."""
+    """Return (kind, value), by which keys are compared, because True equals 1 in Python."""
     folds = reading.case == "folded" and isinstance(value, str)
     return kind(value), fold(value) if folds and isinstance(value, str) else value
 
@@ -336,9 +339,7 @@ def keys_of(event: Event, fields: tuple[eql.EventField, ...], reading: EqlReadin
 
 
 def time_of(event: Event) -> Microseconds | None:
-    """Return the exact time of an event in microseconds; None if the event has no time. A number is a time in
-    seconds.
-    """
+    """Return the exact time of an event in microseconds, or None without a time. A number is in seconds."""
     value = event.attributes.get(TIME)
     if value is None:
         value = event.attributes.get(TIMESTAMP)

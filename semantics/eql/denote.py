@@ -2,22 +2,21 @@
 
 Letters: S the log, e an event, p its position from 0, K a key, w the width of maxspan.
 
-A sequence p1 ... pn `until` u, seen by one key K, is about the events of K alone: an event is *at step i* if it passes
-the filter of step i and K is a key of it for step i (an event with arrays has several). From each event at step 1
-begins one **run**: it takes the next event at step 2 after it, then the next one at step 3 after that, and so on, and
-ends with an event at step n. The matches that end at an event e are: **of the runs that end at e, the one that begins
-last**, if
+A sequence of n steps is evaluated for each key K separately, over the events of K alone. An event is *at step i* if it
+passes the filter of step i and K is one of its keys for step i (an event with arrays has several). A **run** begins at
+each event at step 1. The run takes the next event at step 2, then the next event at step 3, and so on, and ends with an
+event at step n. **Of the runs that end at an event e, only the run that begins last** can be a match. It is a match if
 
-- the time of e is at most w after that of the first event (without maxspan: whatever the times are),
-- no event from the first one on, before e, is at u,
+- the time of e is at most w after the time of the run's first event (without maxspan: whatever the times are),
+- no event from the run's first event on, and before e, is at `until`,
 - no missing event is in its gap. A gap between two steps lies between their events. The gap before the first step
   lasts from w before the time of e; the gap after the last step lasts until w after the time of the first event.
 
-Times have no other use: the order of events is that of the log. With more than one key no run sees another key's
-events.
+Times have no other use: the order of events is that of the log.
 
-Elastic's documentation says the same as a machine with one place for each step ("How sequence queries handle
-matches"); the evaluators follow that, and share nothing with this module but filters, keys and times of single events.
+Elastic's documentation describes the same as a machine with one place for each step ("How sequence queries handle
+matches"). The evaluators follow that description; they share with this module only the filters, keys and times of
+single events.
 """
 
 from __future__ import annotations
@@ -98,7 +97,7 @@ def _of_sequence(query: eql.EventSequence, S: Sequence[Event], reading: EqlReadi
             ),
             tuple(until.get(K, ())),
         )
-        last_to_begin: dict[int, Run] = {}  # runs come in the order of their beginnings, so the last to begin stays
+        last_to_begin: dict[int, Run] = {}  # runs come in the order of their beginnings, so later runs replace earlier
         for run in _runs(view, meter):
             last_to_begin[run[-1]] = run
         for run in last_to_begin.values():
@@ -120,7 +119,7 @@ def _by_key(
 
 
 def _runs(view: _KeyView, meter: _Meter) -> Iterator[Run]:
-    """Yield the runs of a key in the order in which they begin; each takes the next event that fits its next step."""
+    """Yield the runs of a key in the order in which they begin."""
     for begin in view.steps[0]:
         run = [begin]
         for places in view.steps[1:]:
@@ -133,17 +132,14 @@ def _runs(view: _KeyView, meter: _Meter) -> Iterator[Run]:
 
 
 def _ended_between(run: Run, view: _KeyView, reading: EqlReading) -> bool:
-    """Return whether an `until` event ends the run.
-
-    The event must be at the run's first event or later, and before the last; `EqlReading.until` has another rule.
-    """
+    """Return whether an `until` event ends the run, by the rule that `EqlReading.until` chooses."""
     if reading.until == "last":
         return any(run[0] < p <= run[-1] for p in view.until)
     return any(run[0] <= p < run[-1] for p in view.until)
 
 
 def _holds(run: Run, view: _KeyView, times: Sequence[Microseconds | None], w: int | None) -> bool:
-    """Return whether a run is within the span, with no event of a missing step in its gap."""
+    """Return whether a run is within the span, and no missing step has an event in its gap."""
     begin, end = times[run[0]], times[run[-1]]
     if w is not None and (begin is None or end is None or end - begin > w):
         return False
@@ -161,9 +157,9 @@ def _in_gap(p: int, before: int, run: Run, times: Sequence[Microseconds | None],
 
 
 def _of_sample(query: eql.EventSample, S: Sequence[Event], reading: EqlReading, meter: _Meter) -> Iterator[Match]:
-    """Yield one match for each key: at the first event by which all steps have different events.
+    """Yield one match for each key, at the first position by which all steps can have different events.
 
-    Of several choices the match takes the first, by the position for the first step, then for the second, and so on.
+    If several choices of events are possible, the match has the choice that is lexicographically first.
     """
     at = [_by_key(query, step, S, reading, meter) for step in query.steps]
     for K in at[0]:
@@ -176,7 +172,7 @@ def _of_sample(query: eql.EventSample, S: Sequence[Event], reading: EqlReading, 
 
 
 def _choice(places: list[list[int]], meter: _Meter, taken: frozenset[int] = frozenset()) -> tuple[int, ...] | None:
-    """Return the first choice of one position from each list, all different; None if there is none."""
+    """Return the lexicographically first choice of distinct positions, one from each list, outside `taken`; or None."""
     if not places:
         return ()
     for p in meter.limit_items(places[0]):
@@ -199,8 +195,7 @@ class _Meter:
                 check_time()
             if self.count > 10 * self.budget.valuations:
                 raise BudgetExceeded(
-                    f"the rule looks at events more than {10 * self.budget.valuations} times; the interpreter "
-                    f"follows the "
-                    "definition and is slow by design: use a shorter log, or raise the budget"
+                    f"the query looks at events more than {10 * self.budget.valuations} times; the interpreter "
+                    "follows the definition and is slow by design: use a shorter log, or raise the budget"
                 )
             yield item

@@ -1,7 +1,8 @@
-"""The functions and the arithmetic of EQL, as documented. Each function takes the values of its arguments.
+"""The functions and the arithmetic of EQL, as documented.
 
-A function of null is null, unless the documentation says otherwise. A value of a wrong kind gives null too: in an index
-a field has one kind, and Elastic refuses queries with the wrong one.
+Each function takes the list of its arguments' values, and whether to ignore case. A function of null is null, unless
+the documentation says otherwise. A value of a wrong kind gives null too, although Elastic refuses such a query: in an
+index a field has one kind.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from cerify.semantics.values import show_time
 Function: TypeAlias = Callable[[list[Any], bool], Any]
 LONGEST_TEXT = 1_000_000
 BEYOND_CASED = 0x1F000
-"""A character after all letters that have a lower case."""
+"""A code point above all letters that have a lower case."""
 
 
 def _is_number(value: Any) -> bool:
@@ -35,8 +36,7 @@ def fold(text: str) -> str:
 
 
 def same_folded(c: str) -> tuple[str, ...]:
-    """Return the characters that `fold` maps to the same character, in order. Some letters have three: K, k and the
-    Kelvin sign.
+    """Return the characters that `fold` maps to the same character as c, sorted. There may be three:
 
     >>> same_folded("k")
     ('K', 'k', '\u212a')
@@ -46,7 +46,7 @@ def same_folded(c: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1)
 def _folded_to() -> Mapping[str, tuple[str, ...]]:
-    """Return the map from a folded character to the other characters that fold to it."""
+    """Return a map from each folded character to all characters that fold to it, itself included."""
     found: dict[str, list[str]] = {}
     for c in map(chr, range(BEYOND_CASED)):
         if len(low := c.lower()) == 1 and low != c:

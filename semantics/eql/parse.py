@@ -1,4 +1,4 @@
-"""Parse EQL; errors have their place in the text."""
+"""Parse EQL; errors name their place in the text."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ FUNCTIONS: dict[str, tuple[int, int | None]] = {
     "endsWith": (2, 2), "indexOf": (2, 3), "length": (1, 1), "modulo": (2, 2), "multiply": (2, 2), "number": (1, 2),
     "startsWith": (2, 2), "string": (1, 1), "stringContains": (2, 2), "substring": (2, 3), "subtract": (2, 2),
 }  # fmt: skip
-"""The functions of the documentation, each with the least and the largest number of its arguments."""
+"""The documented functions, each with its least and its largest number of arguments; None is no limit."""
 _KNOWN = {name.lower(): name for name in FUNCTIONS}
 _FOLDABLE = frozenset({"between", "endsWith", "indexOf", "startsWith", "stringContains"})
 _ENDGAME = {
     "wildcard": "`field : (\"pattern\", ...)`", "match": "`field regex~ (\"pattern\", ...)`",
-    "arraycontains": "`field == value`, which is true if an element of an array is", "arraysearch": "`field : value`",
+    "arraycontains": "`field == value`, which is true if an element equals the value", "arraysearch": "`field : value`",
     "arraycount": "`field : value`", "safe": "the condition alone: a test of a null is not true",
 }  # fmt: skip
 _ESCAPE = re.compile(r"\\(u\{([0-9A-Fa-f]{2,8})\}|.)", re.DOTALL)
@@ -31,10 +31,10 @@ _SIMPLE = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\", '"': '"', "'": "'", "b":
 
 
 def parse(text: str) -> eql.EqlQuery:
-    """Return the query that the text writes.
+    """Parse the text of a query.
 
-    Raises ParseError, and BudgetExceeded if the text is nested too deeply. `cerify.semantics.eql.check` has the rules
-    that a parsed query may still break.
+    Raises ParseError, and BudgetExceeded if the query is nested too deeply. The query may still break a rule of
+    `cerify.semantics.eql.check`.
     """
     return cast("eql.EqlQuery", parsed(text, parser_of("cerify.semantics.eql"), _EqlBuilder()))
 
@@ -148,13 +148,13 @@ class _EqlBuilder(PredicateBuilder):
         at = span_of(name)
         if known is None:
             hint = _ENDGAME.get(bare.lower())
-            meant = f"; write {hint}" if hint else f"; there are {', '.join(FUNCTIONS)}"
+            meant = f"; write {hint}" if hint else f"; its functions are {', '.join(FUNCTIONS)}"
             raise ParseError(f"Elastic's EQL has no function {bare!r}{meant}", at)
         given = tuple(argument for argument in arguments if argument is not None)
         least, most = FUNCTIONS[known]
         if len(given) < least or (most is not None and len(given) > most):
             wanted = f"{least} or more" if most is None else f"{least}" if least == most else f"{least} to {most}"
-            raise ParseError(f"{known} takes {wanted} arguments, and there are {len(given)}", span_of(meta))
+            raise ParseError(f"{known} takes {wanted} arguments, but {len(given)} are given", span_of(meta))
         if folded and known not in _FOLDABLE:
             raise ParseError(f"{known} has no form with ~, because it does not compare case: leave ~ out", at)
         return eql.FunctionCall(known, folded, given, span=span_of(meta))

@@ -1,6 +1,4 @@
-"""The questions on which engines of EQL differ: each field of EqlReading is a question; its default is Elastic's
-answer.
-"""
+"""The points on which engines of EQL differ."""
 
 from __future__ import annotations
 
@@ -10,16 +8,16 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class EqlReading:
-    """One answer to each question that engines answer in several ways; docs/guide/eql.md has a log for each.
+    """A choice for each point on which engines differ: by default Elastic's. docs/guide/eql.md shows logs for them.
 
     case: upper and lower case differ in `==`, `!=`, `<`, `in`, `like`, keys and functions without `~` (exact), or they
         do not (folded).
-    absent: a test of a field without a value is false, so that `not` makes it true (false), or both have no truth value
-        (unknown).
+    absent: a test of a field without a value is false, and its negation true (false); or the test and its negation have
+        no truth value (unknown).
     null_keys: events without a value of a key join no sequence (apart), or join each other (joined).
     maxspan: the span counts to the microsecond (exact), or is cut to whole seconds (seconds).
-    until: an `until` event ends a sequence from the sequence's first event on and before its last (between), or after
-        its first event and until its last, which is included (last).
+    until: an `until` event ends a sequence if it is the sequence's first event or between its first and last event
+        (between), or if it is between them or the last event (last).
     """
 
     case: Literal["exact", "folded"] = "exact"
@@ -30,6 +28,6 @@ class EqlReading:
 
 
 ELASTIC = EqlReading()
-"""The reading of Elasticsearch, by its documentation, and for `until` at a step by its source, SequenceMatcher."""
+"""Elasticsearch's choices, from its documentation; for an `until` event at a step, from its source, SequenceMatcher."""
 ENDGAME = EqlReading("folded", "unknown", "joined", "seconds", "last")
-"""The reading of Endgame's engine in Python, whose language came before Elasticsearch's."""
+"""The choices of Endgame's engine in Python, whose language came before Elasticsearch's."""

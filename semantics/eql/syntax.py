@@ -1,7 +1,7 @@
 """The syntax trees of EQL, and their text.
 
-A query is an event query, a sequence or a sample, with pipes behind it. A condition is a tree of `and`, `or` and `not`
-over tests of one event. Two trees are equal if they write the same query; where they stood in a text does not count.
+A query is an event query, a sequence or a sample, followed by pipes. A condition is a tree of `and`, `or` and `not`
+over tests of one event. Two trees are equal if they are the same query, wherever they stood in a text.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _EqlNode(Tree):
 
 
 class EventField(_EqlNode):
-    """A field of the event, named with dots. optional: it is written with `?`, so that as a key it may be null."""
+    """A field of the event, named with dots. optional: the field is written with `?`; as a key, it may be null."""
 
     name: str
     optional: bool = False
@@ -55,7 +55,7 @@ class FunctionCall(_EqlNode):
 
 
 class FieldArithmetic(_EqlNode):
-    """left + right, or with - * / %."""
+    """`left operator right`, where the operator is `+`, `-`, `*`, `/` or `%`."""
 
     operands: ClassVar = ("left", "right")
     operator: str
@@ -64,7 +64,7 @@ class FieldArithmetic(_EqlNode):
 
 
 class FieldComparison(_EqlNode):
-    """left == right, or with != < <= > >=."""
+    """`left comparator right`."""
 
     operands: ClassVar = ("left", "right")
     comparator: Comparator
@@ -73,7 +73,7 @@ class FieldComparison(_EqlNode):
 
 
 class ValueLookup(_EqlNode):
-    """A test whether a term equals one of some constants or matches one of some patterns, by the operator."""
+    """`term operator (values)`: `in` tests whether the term equals a value, other operators whether it matches one."""
 
     operands: ClassVar = ("term",)
     operator: MatchOperator
@@ -82,7 +82,7 @@ class ValueLookup(_EqlNode):
 
 
 class NegatedCondition(_EqlNode):
-    """not condition."""
+    """`not condition`."""
 
     operands: ClassVar = ("condition",)
     condition: Condition
@@ -118,14 +118,14 @@ Condition: TypeAlias = (
 
 
 class EventFilter(_EqlNode):
-    """category where condition. The category None is `any`."""
+    """`category where condition`. The category None is `any`."""
 
     category: str | None
     condition: Condition
 
 
 class SequenceStep(_EqlNode):
-    """[filter] by keys with runs=n. missing: written with `!`, an event that must not occur."""
+    """`[filter] by keys with runs=n`. missing: the step is written with `!`; its event must not occur."""
 
     filter: EventFilter
     keys: tuple[EventField, ...] = ()
@@ -146,7 +146,7 @@ class MaximalSpan(_EqlNode):
 
 
 class EventSequence(_EqlNode):
-    """sequence by keys with maxspan=span steps until [until]."""
+    """`sequence by keys with maxspan=span steps until [until]`."""
 
     keys: tuple[EventField, ...]
     maxspan: MaximalSpan | None
@@ -155,14 +155,14 @@ class EventSequence(_EqlNode):
 
 
 class EventSample(_EqlNode):
-    """sample by keys steps: one event for each step, in any order."""
+    """`sample by keys steps`: one event for each step, in any order."""
 
     keys: tuple[EventField, ...]
     steps: tuple[SequenceStep, ...]
 
 
 class MatchPipe(_EqlNode):
-    """| head n, or | tail n."""
+    """`| head n` or `| tail n`."""
 
     name: Literal["head", "tail"]
     count: int

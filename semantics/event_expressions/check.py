@@ -1,7 +1,7 @@
 """Check an event expression before evaluation (vldb92, sections 5 and 6).
 
-Evaluation gives every expression a meaning: an unbound variable stands for some event, and a comparison that the schema
-rules out is false.
+An expression with problems still has a meaning: an unbound variable stands for some event, and a comparison that the
+schema rules out is false.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def problems(E: expr.Expression, schema: Schema | None = None) -> list[Problem]:
     for definition in definitions:
         found.extend(_in_scope(definition.body, definition.parameters, known, schema))
     found.extend(_in_scope(E.body if isinstance(E, expr.Let) else E, (), known, schema))
-    if schema is not None and not schema.timed and expr.START in schema.types:  # of a stream
+    if schema is not None and not schema.timed and expr.START in schema.types:  # the schema of a stream
         nodes = [node for body in (*(d.body for d in definitions), E) for node in expr.subexpressions(body)]
         if not any(isinstance(node, expr.Primitive) and node.type == expr.START for node in nodes):
             message = f"the event of the type {expr.START} is the beginning of the history: `any` leaves it out"
@@ -59,11 +59,11 @@ def _in_scope(
     schema: Schema | None,
 ) -> Iterator[Problem]:
     for x in sorted(free_variables(body)):
-        message = f"{x} is not bound by exists; it stands for some event, as if exists {x} stood around all of this"
+        message = f"{x} is not bound by exists; it stands for some event, as if exists {x} enclosed everything here"
         yield Problem("unbound", message, body.span)
     for X in find_scope_variables(body, parameters):
         if not places(X, body, known):
-            message = f"{X} is the argument of no event, so that it has no value; give it a place, as in order({X})"
+            message = f"{X} has no value: it is not an argument of an event. Make it an argument, as in order({X})"
             yield Problem("unbound", message, body.span)
     for node in expr.subexpressions(body):
         yield from _variables(node)
@@ -77,13 +77,14 @@ def _variables(E: expr.Expression) -> Iterator[Problem]:
     """Yield the problems of correlation variables: breaches of section 5, items 3 and 7, and unused variables."""
     match E:
         case expr.RelativePlus(F) if free := free_variables(F):
+            names = ", ".join(sorted(free))
             message = (
-                f"relative+ repeats its operand, so that {', '.join(sorted(free))} cannot be an event outside it; "
-                "bind it inside with exists"
+                f"relative+ repeats its operand, so {names} cannot be an event outside the operand; "
+                f"bind {names} inside it with exists"
             )
             yield Problem("unsafe", message, E.span)
         case expr.Equated(F, x) if x in free_variables(F):
-            yield Problem("unsafe", f"{x} occurs in the expression that is equated with it", E.span)
+            yield Problem("unsafe", f"{x} occurs in the expression that is equated with {x}", E.span)
         case expr.Exists(x, F) if x not in free_variables(F):
             yield Problem("unbound", f"nothing is equated with {x}; leave out exists {x}", E.span)
 
@@ -97,7 +98,7 @@ def _types(E: expr.Expression, schema: Schema) -> Iterator[Problem]:
         return
     attributes = in_order(schema)[E.type]
     if len(E.arguments) > len(attributes):
-        message = f"{E.type} is given {len(E.arguments)} arguments; its attributes are {format_names(attributes)}"
+        message = f"{E.type} is given {len(E.arguments)} arguments, but its attributes are {format_names(attributes)}"
         yield Problem("attribute", message, E.span)
     for name, argument in zip(attributes, E.arguments, strict=False):
         if isinstance(argument, Constant) and kind(argument.value) != KIND_OF[schema.attributes[name]]:
@@ -110,9 +111,7 @@ def _types(E: expr.Expression, schema: Schema) -> Iterator[Problem]:
 
 
 def _kinds(body: expr.Expression, known: Mapping[str, expr.ExpressionDefinition], schema: Schema) -> Iterator[Problem]:
-    """Yield a problem for each attribute variable that needs values of two kinds, and for each constraint that compares
-    two kinds.
-    """
+    """Yield a problem for each attribute variable with values of two kinds, and each constraint that compares two."""
     attributes = in_order(schema)
 
     def kinds(X: str) -> list[str]:

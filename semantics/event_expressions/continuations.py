@@ -1,10 +1,9 @@
-"""Make the histories that decide prefix(E). By its definition (vldb92, section 2.3, item o), prefix(E) is about all
-histories that begin like the present one.
+"""Make the histories that decide prefix(E).
 
-Finitely many are enough. One future event is needed for each way in which the masks and arguments of E can turn out
-(`letters`). No history needs more future events than there are pasts that E distinguishes (`distinguished_pasts`): if E
-takes place only after more, E does not distinguish two of the pasts on the way, so the events between these two can be
-left out.
+By definition (vldb92, section 2.3, item o), prefix(E) depends on all histories that begin like the present one.
+Finitely many of them are enough. One kind of future event is needed for each combination of outcomes of the masks and
+arguments of E (`letters`). No history needs more future events than E distinguishes pasts (`distinguished_pasts`): in a
+longer one, E does not distinguish two of the pasts on the way, so the events between these two can be left out.
 """
 
 from __future__ import annotations
@@ -45,11 +44,11 @@ MICROSECOND = timedelta(microseconds=1)
 def events_to_come(
     tests: Mapping[str, Sequence[pred.Predicate]], budget: Budget = Budget(), span: Span | None = None
 ) -> tuple[Event, ...]:
-    """Return events that represent all future events: for each type one per combination of outcomes of its tests.
+    """Return events that represent all future events: of each type, one for each combination of outcomes of its tests.
 
-    They include an event of a type without tests, and exclude the start event, because nothing comes before it. An
-    attribute may have any value, or none. Raises Unsupported for tests that do more than compare an attribute with
-    values, and BudgetExceeded.
+    The result includes an event of a type without tests, but no start event, because a start event is never in the
+    future. An attribute may have any value, or none. Raises Unsupported for tests that do more than compare an
+    attribute with values, and BudgetExceeded.
     """
     other = "other"
     while other in tests or other == expr.START:
@@ -77,7 +76,7 @@ def _events(T: str, tests: Sequence[pred.Predicate], budget: Budget, span: Span 
 
 
 def _compared(test: pred.Predicate, span: Span | None) -> Iterator[tuple[str, Value]]:
-    """Yield the attributes of a test, each with a value that it is compared with."""
+    """Yield a pair (attribute, value) for each comparison in a test."""
     for atom in atoms(test):
         match atom:
             case pred.Comparison(_, pred.Attribute(name), pred.Constant(value)) | pred.Comparison(
@@ -102,7 +101,7 @@ def _compared(test: pred.Predicate, span: Span | None) -> Iterator[tuple[str, Va
 def _representatives(values: list[Value]) -> Iterator[Value]:
     """Yield the values and, for each kind of value, further values that represent all others.
 
-    For numbers these are one below all, one above all, and one between each two neighbours.
+    For numbers, the further values are one below all, one above all, and one between each two neighbours.
     """
     by_kind: dict[str, set[Value]] = {}
     for value in values:
@@ -128,16 +127,16 @@ def _representatives(values: list[Value]) -> Iterator[Value]:
 
 
 def _between(a: int | float, b: int | float) -> int | float:
-    """Return a number strictly between two; one of the two if there is none."""
+    """Return a number strictly between a and b; a or b if there is none."""
     if isinstance(a, int) and isinstance(b, int) and b - a > 1:
         return (a + b) // 2
     try:
         return a / 2 + b / 2
-    except OverflowError:  # of an integer beyond the floats
+    except OverflowError:  # an integer is too large for a float
         return b - 1 if isinstance(b, int) else a + 1
 
 
-LARGE = 64  # 2 to this many lengths are never gone through: every budget is exhausted before
+LARGE = 64  # the bounds below stop at 2 ** LARGE: before so many steps, every budget is exhausted
 
 
 def words(
@@ -149,8 +148,7 @@ def words(
 ) -> Iterator[tuple[Event, ...]]:
     """Yield event sequences that may follow a history, shortest first.
 
-    If E can still take place, it does so at the end of one of them. Raises Unsupported and BudgetExceeded as `letters`
-    does.
+    If E can still take place, it takes place at the end of one of these sequences. Raises the errors of `letters`.
     """
     alphabet = letters(E, b, definitions, order, budget)
     for length in range(1, distinguished_pasts(E, definitions) + 1):
@@ -164,12 +162,11 @@ def letters(
     order: Places,
     budget: Budget = Budget(),
 ) -> tuple[Event, ...]:
-    """Return events that represent all future events: E, under the bindings, treats each future event like one of
-    these.
+    """Return events such that E, under the bindings, treats every future event like one of them.
 
     Raises Unsupported for masks that do more than compare an attribute with values, for an argument without a known
-    attribute, and for names that have their own attribute variables, whose values may be infinitely many. Raises
-    BudgetExceeded.
+    attribute, and for a named expression that has its own attribute variables, because these have infinitely many
+    values. Raises BudgetExceeded.
     """
     tests: dict[str, list[Predicate]] = {}
     seen: set[tuple[str, Bindings]] = set()
@@ -194,7 +191,7 @@ def letters(
 
 
 def _tests(E: expr.Primitive, b: Bindings, order: Places) -> Iterator[Predicate]:
-    """Yield the tests for an event of the type: the mask, and one comparison for each argument that has a value."""
+    """Yield the tests of E on an event of its type: the mask, and a comparison for each argument that has a value."""
     if E.mask is not None:
         yield E.mask
     names = order.get(E.type, ())
@@ -202,17 +199,17 @@ def _tests(E: expr.Primitive, b: Bindings, order: Places) -> Iterator[Predicate]
         if (v := value_of(argument, b)) is not None:
             if k >= len(names):
                 raise Unsupported(
-                    f"which attribute of {E.type} is the argument {k + 1}? Give the stream a schema", E.span
+                    f"the attribute for argument {k + 1} of {E.type} is unknown. Give the stream a schema", E.span
                 )
             yield Comparison("=", Attribute(names[k]), Constant(v))
 
 
 def distinguished_pasts(E: expr.Expression, definitions: Mapping[str, expr.ExpressionDefinition]) -> int:
-    """Return an upper bound on the number of classes into which E divides histories by what may follow them.
+    """Return an upper bound on the number of pasts that E distinguishes.
 
-    Two histories are in one class if E takes place at the same events after both, whatever follows. So the classes are
-    the states of a machine, and each operator needs at most as many states as a machine built from those of its
-    operands. The bound is exact for small expressions, and capped at 2 to the power of LARGE.
+    E does not distinguish two pasts if, whatever follows, it takes place at the same events after both. So the classes
+    of pasts are the states of a machine for E, and the machine built from the operands' machines gives the bound. The
+    bound is exact for small expressions, and capped at 2 to the power of LARGE.
     """
     of_names: dict[str, int] = {}
     for name, defined in definitions.items():
@@ -233,25 +230,25 @@ def _pasts(E: expr.Expression, of_names: Mapping[str, int]) -> int:
             return pasts(F)
         case expr.ExpressionAnd(left, right) | expr.ExpressionOr(left, right) | expr.Pipe(left, right):
             return pasts(left) * pasts(right)
-        case expr.Relative(parts):  # that of the first, and for the next the set of those of what began at its events
+        case expr.Relative(parts):  # the state of the first part, and the set of states of all runs of the next part
             found = pasts(parts[0])
             for F in parts[1:]:
                 found *= _subsets(pasts(F))
             return found
         case expr.RelativePlus(F):
             return _subsets(pasts(F))
-        case expr.Prior(parts) | expr.Sequence(parts):  # whether those before have been, or have just been
+        case expr.Prior(parts) | expr.Sequence(parts):  # and whether the parts before have occurred, or just now
             found = pasts(parts[0])
             for F in parts[1:]:
                 found *= 2 * pasts(F)
             return found
-        case expr.Nth(n, F):  # how many there have been, up to n
+        case expr.Nth(n, F):  # and how often F has taken place, up to n
             return (n + 1) * pasts(F)
         case expr.EveryNth(n, F):
             return n * pasts(F)
-        case expr.After(left, right):  # up to the first event of the right, or after it
+        case expr.After(left, right):  # the state of the right until its first event, then of the left
             return pasts(left) + pasts(right)
-        case expr.ExpressionBetween(left, right):  # whether there has been a delimiter; of what is since the last one
+        case expr.ExpressionBetween(left, right):  # no delimiter yet, or the state of the left since the last one
             return (1 + pasts(left)) * pasts(right)
         case expr.FirstAfter(opening, event, closing):
             return (1 + 2 * pasts(event) * pasts(closing)) * pasts(opening)
@@ -270,7 +267,7 @@ def _pasts(E: expr.Expression, of_names: Mapping[str, int]) -> int:
 
 
 def _some(variables: int, pasts: int) -> int:
-    """Return the number of classes after binding variables with `exists`, from the number without them.
+    """Return the bound for an expression with so many variables bound by `exists`, from the bound without `exists`.
 
     Each variable may be at no event yet, or at any event so far.
     """
@@ -286,14 +283,14 @@ def _subsets(n: int) -> int:
 # ---------------------------------------------------------------------------------------------------------------------
 # A state machine for prefix(E), which saves the interpreter the search through future histories.
 #
-# An expression distinguishes only finitely many pasts; a state stands for one of them. Each case of _step reads one
-# event: from a state to the next, and whether the expression takes place at that event. The state None is that before
-# the first event. The definition of prefix is in denote.py, and does not use this module.
+# An expression distinguishes only finitely many pasts; a state stands for one class of pasts. Each case of _step reads
+# one event: it returns the next state, and whether the expression takes place at the event. The state before the first
+# event is None. The definition of prefix is in denote.py; its histories come from `words`, not from this machine.
 
 State: TypeAlias = Any
 """None, True, or tuples and frozen sets of states."""
 
-SILENT = "silent"  # of F /+ E: no delimiter yet
+SILENT = "silent"  # the state of F in F /+ E before the first delimiter
 
 
 class ExpressionLetter(NamedTuple):
@@ -329,7 +326,7 @@ class Machine:
         return self._may_accept(self.E, state, self.b)
 
     def events(self, h: tuple[ExpressionLetter, ...]) -> frozenset[int]:
-        """Return the numbers of the letters at which the expression takes place."""
+        """Return the positions of the letters at which the expression takes place."""
         found, state = set(), self.initial
         for e, letter in enumerate(h):
             state, here = self._step(self.E, state, letter, self.b)
@@ -370,7 +367,7 @@ class Machine:
             case expr.RelativePlus(F):
                 after, here = self._step_all(F, state or frozenset({None}), letter, b)
                 return after | {None} if here else after, here
-            case expr.Exists(x, F):  # x is still to come; or it is this event; or it has been
+            case expr.Exists(x, F):  # x is a future event, this event, or an event of the past
                 to_come, been = state or (None, frozenset())
                 elsewhere = ExpressionLetter(letter.event, letter.variables - {x})
                 been, before = self._step_all(F, been, elsewhere, b)
@@ -381,7 +378,7 @@ class Machine:
                     self._body(E), state, letter, bind_parameters(self.definitions[name].parameters, arguments, b)
                 )
             case expr.Let():
-                raise ValueError("definitions stand at the beginning of a text, not inside an expression")
+                raise ValueError("a definition must stand at the beginning of a text, not inside an expression")
             case _:
                 assert_never(E)
 
@@ -434,7 +431,7 @@ class Machine:
         return self._futures[key]
 
     def _reaches(self, E: expr.Expression, state: State, b: Bindings) -> bool:
-        """Return whether E can take place after some more events from this state."""
+        """Return whether E can take place at a later event, from this state."""
         pending, seen = deque([state]), {state}
         while pending:
             check_time()
@@ -469,7 +466,7 @@ class Machine:
         return instead
 
     def _require_small(self) -> None:
-        """Raise BudgetExceeded where names that use names several times make the expression too large."""
+        """Raise BudgetExceeded if the expression is too large once its names are replaced by their definitions."""
         sizes: dict[str, int] = {}
 
         def size(E: expr.Expression) -> int:

@@ -3,11 +3,10 @@
 Letters, here and in every module of this package:
     E, F, G  expressions     h  a history: positions of events, ascending     e, d, p  positions
     x  a correlation variable, which stands for one position     X  an attribute variable, which stands for one value
-    b  the bindings: a pair (x, p) for each correlation variable, (X, (kind, value)) for each attribute variable
-An expression maps a history to the set of those of its events at which the expression takes place: E[h] in the paper,
-clause(E, h, b, context) here. Each case is one clause of the paper, and each derived operator has the clause of its
-text in the paper, not the clause of its expansion (`expanded`). Memory, budgets and the entry points are in
-interpreter.py.
+    b  the bindings: (x, ("position", p)) for a correlation variable, (X, (kind, value)) for an attribute variable
+An expression maps a history to the set of its events at which the expression takes place: E[h] in the paper,
+clause(E, h, b, context) here. Each case is one clause of the paper. The case of a derived operator follows what the
+paper says of the operator, not its expansion (`expanded`). Memory, budgets and the entry points are in interpreter.py.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ def constrained(E: expr.Expression) -> Iterator[str]:
 
 
 def free_variables(E: expr.Expression) -> Names:
-    """Return the free correlation variables of an expression (vldb92, section 5, items 1 to 7), without definitions."""
+    """Return the free correlation variables of an expression, outside definitions (vldb92, section 5, items 1 to 7)."""
     match E:
         case expr.ExpressionVariable(x):
             return frozenset({x})
@@ -63,8 +62,8 @@ def free_variables(E: expr.Expression) -> Names:
 def find_scope_variables(body: expr.Expression, parameters: tuple[str, ...]) -> tuple[str, ...]:
     """Return the attribute variables of a scope that range over values, sorted.
 
-    Parameters do not: the caller gives their values. A variable that occurs once, as an argument of a primitive event,
-    does not either: it constrains nothing.
+    Parameters are left out, because the caller gives their values. A variable that occurs only once, as an argument of
+    a primitive event, is left out, because it constrains nothing.
     """
     nodes = list(expr.subexpressions(body))
     mentioned = [X for node in nodes for X in (*arguments(node), *constrained(node))]
@@ -90,9 +89,7 @@ def names_in(E: expr.Expression) -> Names:
 def places(
     X: str, body: expr.Expression, definitions: Mapping[str, expr.ExpressionDefinition]
 ) -> frozenset[ArgumentPosition]:
-    """Return the arguments of events that the attribute variable X fills, also inside definitions that take it as
-    argument.
-    """
+    """Return the argument positions of events that X fills, also inside definitions to which X is passed."""
     found: set[ArgumentPosition] = set()
     pending = [(X, body)]
     seen: set[tuple[str, str]] = set()
@@ -132,7 +129,7 @@ def value(v: Value) -> Bound:
 
 
 def bound(b: Bindings, name: str, to: Bound) -> Bindings:
-    """Return the bindings with one name bound to another value."""
+    """Return the bindings b, except that `name` is bound to `to`."""
     return frozenset(pair for pair in b if pair[0] != name) | {(name, to)}
 
 
@@ -157,10 +154,10 @@ Places: TypeAlias = Mapping[str, tuple[str, ...]]
 
 
 def places_of(S: Stream) -> Places:
-    """Return the attributes of each type in the order of the schema, or else of their first occurrence.
+    """Return the attributes of each type, without the time, in the order of the schema.
 
-    Attributes have the order of the columns of the stream's table, whatever the type. So a stream that is written to a
-    file and read again means the same. The time of an event does not count.
+    Without a schema, the attributes of all types have one order: that of their first occurrence in the stream, and of
+    the columns of its table. So an expression means the same after the stream has been written to a file and read.
     """
     if S.schema is not None:
         return in_order(S.schema)
@@ -210,8 +207,9 @@ class Context(Protocol):
         """Return E[h] under the bindings b, by its clause."""
 
     def continuations(self, E: expr.Expression, h: History, b: Bindings) -> Iterable[History]:
-        """Yield histories that begin with h, shortest first; if E takes place after h in any history, it does so in one
-        of these.
+        """Yield histories that begin with h, shortest first.
+
+        If E can take place after h, it takes place at the end of one of them.
         """
 
 
@@ -264,9 +262,7 @@ def clause(E: expr.Expression, h: History, b: Bindings, context: Context) -> Eve
 
 
 def derived_clause(E: expr.Derived, h: History, b: Bindings, context: Context) -> Events:
-    """Return E[h] for the operators of vldb92, section 2.3, each by the text of its item there, not by the
-    expansion.
-    """
+    """Return E[h] for an operator of vldb92, section 2.3, by the text of its item there, not by its expansion."""
 
     of = partial(context.meaning, h=h, b=b)
     match E:
@@ -396,7 +392,7 @@ def bind_parameters(parameters: tuple[str, ...], arguments: tuple[expr.Argument,
 
 
 def is_occurrence(E: expr.Primitive, event: Event, b: Bindings, order: Places) -> bool:
-    """Return whether the event has the type of E, passes its mask, and has the values of its arguments."""
+    """Return whether the event has the type of E, passes the mask of E, and has the values of the arguments of E."""
     if event.type != E.type or (E.mask is not None and not holds(E.mask, event)):
         return False
     given = ((k, value_of(argument, b)) for k, argument in enumerate(E.arguments))
@@ -410,18 +406,18 @@ def attribute(event: Event, k: int, order: Places) -> Value | None:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The derived operators by their definitions in others: vldb92, section 2.3, and section 5 for /+.
+# The definitions of the derived operators by other operators: vldb92, section 2.3, and section 5 for /+.
 #
-# Where a definition speaks of any, it means every event; any as defined leaves the start event out. The second
-# argument is what to put there: EVERY_EVENT, or ANY for the definition as printed, which fails where a history has a
-# start event.
+# The paper's definitions use `any` for every event, although `any` leaves out the start event. So the argument `each`
+# replaces `any`: EVERY_EVENT by default, or ANY for the definitions as printed, which fail for a history with a start
+# event.
 
 ANY = expr.AnyEvent()
 EVERY_EVENT = expr.ExpressionNot(expr.Null())
 
 
 def definition(E: expr.Expression, each: expr.Expression = EVERY_EVENT) -> expr.Expression | None:
-    """Return the expression that the outermost operator abbreviates; None if it abbreviates none.
+    """Return the expression that the outermost operator abbreviates; None if the operator has no definition.
 
     Pipes, prefixes, correlation variables and named expressions have no definition by other operators.
     """
@@ -482,8 +478,8 @@ def after_by_pipe(E: expr.After) -> expr.Expression:
 def expanded(E: expr.Expression, each: expr.Expression = EVERY_EVENT) -> expr.Expression:
     """Return the expression with every operator that has a definition replaced by its definition.
 
-    Repeated parts of a definition are one shared object in the result, so its size does not explode. Raises
-    BudgetExceeded if it is nested too deeply.
+    Repeated parts of a definition are one shared object, so the result does not grow exponentially. Raises
+    BudgetExceeded if the result is nested too deeply.
     """
     done: dict[int, expr.Expression] = {}
     alive: list[expr.Expression] = []  # keys are identities, which are reused once an object is gone

@@ -61,7 +61,7 @@ class ExpressionInterpreter:
         self.whole = E.body if isinstance(E, expr.Let) else E
         definitions = E.definitions if isinstance(E, expr.Let) else ()
         self.definitions: Mapping[str, expr.ExpressionDefinition] = {d.name: d for d in definitions}
-        self._events = list(S)  # those of the stream, and then those of histories to come
+        self._events = list(S)  # the events of the stream, and then the events of possible futures
         self._counted = 0
         self._spent: BudgetExceeded | None = None
         self._meanings: dict[tuple[int, History, Bindings], Events] = {}
@@ -100,9 +100,7 @@ class ExpressionInterpreter:
         return events
 
     def continuations(self, E: expr.Expression, h: History, b: Bindings) -> Iterator[History]:
-        """Yield histories that begin with h, shortest first; if E can take place after h, it takes place at the end of
-        one of them.
-        """
+        """Yield histories that begin with h, as `Context.continuations` promises."""
         for word in words(E, b, self.definitions, self.order, self.budget):
             begin = len(self._events)
             self._events.extend(word)
@@ -146,12 +144,12 @@ class ExpressionInterpreter:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# All compatible tuples: at which events, with which values of its attribute variables (vldb92, section 6.1).
+# The compatible tuples: the events at which an expression takes place, each with the values of the attribute variables
+# for which it does (vldb92, section 6.1).
 #
-# There is one expression for each choice of values (section 6.2), and a choice has a row with each event at which its
-# expression takes place. The variables are those that the expression is asked for: those that stand in several places,
-# or in the head of the definition with which the text ends. One that stands in a single place does not constrain
-# anything.
+# Each choice of values gives one expression (section 6.2), and one row for each event at which that expression takes
+# place. The variables are those that occur in several places, or in the head of the definition that ends the text. A
+# variable that occurs in a single place does not constrain anything.
 
 
 def compatible(E: expr.Expression, S: Stream, budget: Budget = Budget(), *, plain: bool = False) -> Relation:

@@ -1,9 +1,8 @@
-"""Explain why an expression takes place at an event, by its occurrence tuples, as trees (vldb92, section 4 and appendix
-1).
+"""Explain why an expression takes place at an event, by occurrence tuples (vldb92, section 4 and appendix 1), as trees.
 
-The appendix has a clause for each base operator. Each other operator has the clause of its own definition here, so that
-the tree shows the operands as written. Trees are found lazily, one after the other; an expression takes place where
-there is at least one. docs/decisions/event-expressions.md lists the errors of the appendix.
+The appendix has a clause for each base operator. Here a derived operator has a clause of its own, so that the tree
+shows the operands as written. Trees are found lazily; an expression takes place where it has at least one.
+docs/decisions/event-expressions.md lists the errors of the appendix.
 """
 
 from __future__ import annotations
@@ -40,22 +39,22 @@ from cerify.semantics.events import Stream
 from cerify.semantics.predicates import satisfied
 
 Goal: TypeAlias = tuple[expr.Expression, History, int, Bindings]
-"""The goal (E, h, e, b) to find an occurrence of E at e, when it is applied to h with the bindings b."""
+"""The goal (E, h, e, b): find an occurrence at e of E, applied to h with the bindings b."""
 
 Entry: TypeAlias = "tuple[int, int | tuple[Tuple, ...]] | None"
 Tuple: TypeAlias = "tuple[int, tuple[Entry, ...]]"
-"""The origin, and for each sub-expression in pre-order (f_i, e_i); None for one without an occurrence."""
+"""The origin, and an entry for each sub-expression in pre-order: (f_i, e_i), or None if it has no occurrence."""
 
 _NO_MORE = object()
 
 
 @dataclass(frozen=True)
 class Occurrence:
-    """An occurrence of an expression at an event, with the occurrences of its operands that it depends on.
+    """An occurrence of an expression at an event, with the occurrences of operands on which it depends.
 
     start: the first event of the history to which the expression is applied (f_i in section 4). at: the event (e_i).
     parts: the operands' occurrences in order; None if an operand is negated or does not matter. The parts of relative+
-    are its rounds, and the part of a name is the occurrence of its definition. bound: the variables that it binds.
+    are its rounds, and the part of a name is the occurrence of its definition. bound: the variables bound here.
     """
 
     expression: expr.Expression
@@ -66,9 +65,7 @@ class Occurrence:
 
 
 def occurrences(E: expr.Expression, S: Stream, e: int, budget: Budget = Budget()) -> Iterator[Occurrence]:
-    """Return all occurrences of E at the event e of S, each once; none if E does not take place there. Raises
-    BudgetExceeded.
-    """
+    """Yield all occurrences of E at the event e of S, without repetitions. Raises BudgetExceeded."""
     with depth_limited(E.span):
         search = Occurrences(E, S, budget)
         for b in search.choices(search.whole, (), search.history, e, NOTHING_BOUND):
@@ -78,9 +75,7 @@ def occurrences(E: expr.Expression, S: Stream, e: int, budget: Budget = Budget()
 
 
 def occurrence_tuple(found: Occurrence) -> Tuple:
-    """Return the occurrence as the tuple of vldb92, section 4. The entry of relative+ is (f, the tuples of its
-    rounds).
-    """
+    """Return an occurrence as a tuple of vldb92, section 4. The entry of relative+ is (f, the tuples of its rounds)."""
     return found.start, tuple(_entries(found.expression, found))
 
 
@@ -135,7 +130,7 @@ class Occurrences:
         return found
 
     def at(self, E: expr.Expression, h: History, e: int, b: Bindings = NOTHING_BOUND) -> Iterator[Occurrence]:
-        """Yield the occurrences of E at e, an event of h, when it is applied to h."""
+        """Yield the occurrences at e of E, applied to h; e is an event of h."""
         if isinstance(E, expr.Derived):
             yield from self._derived(E, h, e, b)
             return
@@ -171,7 +166,7 @@ class Occurrences:
                 for choice in self.choices(definition.body, definition.parameters, h, e, inner):
                     yield from self._all(E, h, e, [(definition.body, h, e, choice)], choice)
             case expr.Let():
-                raise ValueError("definitions stand at the beginning of a text, not inside an expression")
+                raise ValueError("a definition must stand at the beginning of a text, not inside an expression")
             case _:
                 assert_never(E)
 
@@ -251,7 +246,7 @@ class Occurrences:
     def _all(
         self, E: expr.Expression, h: History, e: int, goals: Sequence[Goal | None], bindings: Bindings = NOTHING_BOUND
     ) -> Iterator[Occurrence]:
-        """Yield each way to choose one occurrence for every goal."""
+        """Yield an occurrence of E for each choice of one occurrence for every goal."""
         if all(goal is None or goal[2] in self.events(goal[0], goal[1], goal[3]) for goal in goals):
             yield from (Occurrence(E, h[0], e, parts, bindings) for parts in self._product(goals))
 
@@ -279,9 +274,7 @@ class Occurrences:
     def _chain(
         self, E: expr.Relative | expr.Prior | expr.Sequence, h: History, e: int, b: Bindings
     ) -> Iterator[Occurrence]:
-        """Yield the occurrences of a chain at e: the last operand takes place at e, the operands before it at an
-        earlier d.
-        """
+        """Yield the occurrences of a chain at e: its last operand takes place at e, the chain before it earlier."""
         if (first := self._split.get(id(E))) is None:
             self._alive[id(E)] = E
             first = self._split[id(E)] = E.parts[0] if len(E.parts) == 2 else type(E)(E.parts[:-1])
@@ -304,7 +297,7 @@ class Occurrences:
         return found
 
     def _rounds(self, E: expr.RelativePlus, h: History, e: int, b: Bindings) -> Iterator[tuple[int, ...]]:
-        """Yield the ends of the rounds, for all ways to reach e by rounds, the fewest rounds first."""
+        """Yield the ends of the rounds for each way to reach e; ways with fewer rounds come first."""
         ends = self.events(E, h, b)
         pending: list[tuple[int, ...]] = [(e,)] if e in ends else []
         while pending:
@@ -317,7 +310,7 @@ class Occurrences:
             pending = longer
 
     def _segment(self, delimiter: expr.Expression, h: History, e: int, b: Bindings) -> Iterator[tuple[int, History]]:
-        """Yield the part of the history between delimiters that has e, and the delimiter before this part."""
+        """Yield (d, part): part is the history from a delimiter d to the next, if e is in it."""
         cuts = self.events(delimiter, h, b)
         for d, part in zip(sorted(cuts), segments(h, cuts), strict=True):
             if e in part:

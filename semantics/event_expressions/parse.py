@@ -1,4 +1,4 @@
-"""Parse event expressions; errors have their place in the text.
+"""Parse event expressions; errors name their place in the text.
 
 The text does not say whether a name is an event type, a correlation variable or a named expression: `resolved` decides.
 """
@@ -33,9 +33,11 @@ from cerify.semantics.trees import depth
 # ---------------------------------------------------------------------------------------------------------------------
 # The second half of parsing: event types, named expressions, correlation and attribute variables, from bare names.
 #
-# A scope is the body of a definition, or the expression after the definitions. In it a name in an argument's place is
-# an attribute variable; a name that an expression is equated with, or that exists binds, is a correlation variable
-# where it stands alone; a name that has been defined is a named expression; any other is an event type.
+# A scope is the body of a definition, or the expression after the definitions. In a scope, a name is
+#   an attribute variable if it is an argument,
+#   a correlation variable if an expression is equated with it, or `exists` binds it,
+#   a named expression if it is defined above,
+#   and otherwise an event type.
 
 Names: TypeAlias = frozenset[str]
 
@@ -64,7 +66,7 @@ class _Scope:
     attributes: Names  # the attribute variables
     free: Names  # the correlation variables that no exists binds
     known: Mapping[str, int]  # the expressions defined above, with the number of their parameters
-    later: Names  # those defined here or below
+    later: Names  # the expressions defined here or below
 
     @classmethod
     def from_body(
@@ -79,20 +81,20 @@ class _Scope:
                 return expr.ExpressionVariable(name, span=E.span)
             case expr.Primitive(name) if name in bound | self.free:
                 raise ParseError(
-                    f"{name} stands for an event here, so it has no arguments and no condition in brackets", E.span
+                    f"{name} stands for an event here, so it cannot have arguments or a condition in brackets", E.span
                 )
             case expr.Primitive(name, given, mask) if name in self.known:
                 if mask is not None:
                     raise ParseError(f"{name} is a named expression, which cannot have a condition in brackets", E.span)
                 if len(given) != self.known[name]:
-                    raise ParseError(f"{name} has {self.known[name]} parameters; given are {len(given)}", E.span)
+                    raise ParseError(f"{name} has {self.known[name]} parameters, but {len(given)} are given", E.span)
                 return expr.ExpressionNamed(name, given, span=E.span)
             case expr.Primitive(name) if name in self.later:
                 raise ParseError(f"{name} is used here but defined further on; define it before its use", E.span)
             case expr.Equated(expr.Primitive(X), Y) if _is_constraint(E, self.attributes):
                 return expr.Constraint(Comparison("=", Attribute(X), Attribute(Y)), span=E.span)
             case expr.Exists(x) if x in self.attributes:
-                raise ParseError(f"{x} cannot stand for an event and for the value of an attribute", E.span)
+                raise ParseError(f"{x} cannot stand both for an event and for the value of an attribute", E.span)
             case expr.Exists(x):
                 bound |= {x}
         return expr.rebuilt(E, tuple(self.resolve(F, bound) for F in expr.children(E)))
@@ -120,7 +122,7 @@ def _unbound(E: expr.Expression, attributes: Names, bound: Names) -> Iterator[st
 
 
 def parse(text: str) -> expr.Expression:
-    """Return the expression that the text writes. Raises ParseError, or BudgetExceeded if it is nested too deeply."""
+    """Parse the text of an expression. Raises ParseError, or BudgetExceeded if the expression is nested too deeply."""
     raw = parsed(text, parser_of("cerify.semantics.event_expressions", PREDICATES), _Builder())
     with errors_in(text):
         if depth(raw, expr.children) > MAX_DEPTH:
@@ -148,7 +150,7 @@ class _Builder(PredicateBuilder):
             )
         parameters = tuple(argument for argument in head.arguments if isinstance(argument, str))
         if parameters != head.arguments:
-            raise ParseError("the parameters of a definition are names, as in complete(I) := ...", head.span)
+            raise ParseError("the parameters of a definition must be names, as in complete(I) := ...", head.span)
         return expr.ExpressionDefinition(head.type, parameters, body, span=span_of(meta))
 
     or_ = node(expr.ExpressionOr)

@@ -3,8 +3,8 @@
 The letters used for these trees, here and in every module of this package:
     E, F, G  expressions        h  a history            x, y  correlation variables, each of which names one event
     T        an event type      e  a position in it     X, Y  attribute variables, each of which has one value
-Two trees are equal if they are the same expression; where in a text they stood does not count. Below, (a) to (p) are
-the items of section 2.3.
+Two trees are equal if they are the same expression, wherever they stood in a text. Below, (a) to (p) are the items of
+section 2.3.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class Prior(_Nary):
 
 
 class Sequence(_Nary):
-    """sequence(E, F): F at the event just after one of E (e)."""
+    """sequence(E, F): F at the event just after an event of E (e)."""
 
 
 class First(_Node):
@@ -144,7 +144,7 @@ class ExpressionBetween(_Binary):
 
 
 class FirstAfter(_Node):
-    """firstAfter(E1, E2, F): E2 relative to the last E1, with no F in between (vldb92, operator (l))."""
+    """firstAfter(E1, E2, F): E2 relative to the last E1, with no F in between (l)."""
 
     operands: ClassVar = ("opening", "event", "closing")
     opening: Expression
@@ -153,11 +153,11 @@ class FirstAfter(_Node):
 
 
 class Before(_Unary):
-    """before(E): every event after one of E (m)."""
+    """before(E): every event after an event of E (m)."""
 
 
 class Happened(_Unary):
-    """happened(E): the first event of E and every one after it (n)."""
+    """happened(E): the first event of E and every event after it (n)."""
 
 
 class Prefix(_Unary):
@@ -201,15 +201,13 @@ class ExpressionVariable(_Node):
 
 
 class Constraint(_Node):
-    """X != Y, X = 5: a comparison of attribute variables; in `comparison` each is an Attribute with the variable's
-    name.
-    """
+    """X != Y, X = 5: a comparison of attribute variables. `comparison` holds each variable as an Attribute."""
 
     comparison: Comparison
 
 
 class ExpressionNamed(_Node):
-    """complete(I): the expression of that name, with these arguments for its parameters."""
+    """complete(I): the expression named `complete`, with arguments for its parameters."""
 
     WORD: ClassVar[str] = "Named"
 
@@ -262,9 +260,7 @@ Expression: TypeAlias = Leaf | Unary | Binary | Nary | Counted | FirstAfter | Ex
 
 
 def children(E: Expression) -> tuple[Expression, ...]:
-    """Return the expressions directly below an expression, left to right; for Let, first the bodies of
-    the definitions.
-    """
+    """Return the expressions directly below an expression, left to right; for Let, first the definitions' bodies."""
     if isinstance(E, Let):
         return (*(definition.body for definition in E.definitions), E.body)
     return trees.children(E)
@@ -289,7 +285,7 @@ def size(E: Expression) -> int:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The operators of event expressions, as a table: vldb92, sections 2.2, 2.3, 5 and 6. Let is no operator.
+# The operators of event expressions, as a table: vldb92, sections 2.2, 2.3, 5 and 6. Let is not an operator.
 
 OR, AND, PIPE, SLASH, SERIES, EQUATED, COUNTED, PRIMARY = range(8)  # levels, from loose to tight
 SMALL = Comparison("<=", Attribute("n"), Constant(1))
@@ -456,7 +452,7 @@ def _event(name: str, arguments: tuple[Argument, ...]) -> str:
 # The type of the relation of compatible tuples (vldb92, section 6.1), which the definition and the automata return.
 
 KindedValue: TypeAlias = tuple[str, Value]
-"""A kind and a value of it, because 1 and true are different values."""
+"""A kind and a value of this kind, because 1 and true are different values."""
 
 Row: TypeAlias = tuple[int, tuple[KindedValue, ...]]
 """The position of an event, and a value of each variable."""

@@ -185,9 +185,9 @@ class _Search:
         bounds = lookback_bounds(self.scope, S)
         if bounds.unordered:
             name = bounds.unordered[0][0]
-            how = ": --sort, in Python sort=True of as_stream" if name == TIME else ""
+            how = " (--sort; in Python, as_stream with sort=True)" if name == TIME else ""
             raise InputError(
-                f"the values of {name!r} go back, so that no event ends a window on it; sort the stream by it{how}"
+                f"the values of {name!r} decrease; a window on it needs ascending values, so sort the stream by it{how}"
             )
         self._admitted = bounds.marks
         self.streams: list[Key | None] = bounds.keys

@@ -708,7 +708,7 @@ def test_a_file_that_claims_far_more_values_than_bytes_is_refused(
             writer.write_table(table)
     assert len(read_stream(path)) == 10_000
     monkeypatch.setattr(files, "MOST_COMPRESSED", 1)
-    with pytest.raises(InputError, match=r"the file claims 160,000 bytes of values, but has [0-9,]+$"):
+    with pytest.raises(InputError, match=r"the file claims 160,000 bytes of values, but has only [0-9,]+$"):
         read_stream(path)
 
 

@@ -503,7 +503,7 @@ def test_a_rule_that_never_fires_is_said_to(run: Run) -> None:
 def test_maxspan_over_events_without_times_is_warned_of(run: Run, tmp_path: Path) -> None:
     (tmp_path / "log.ndjson").write_text('{"type": "A"}\n{"type": "B"}\n', encoding="utf-8")
     rule = "sequence with maxspan=5s [A where true] [B where true]"
-    assert "maxspan measures the time" in run("match", rule, str(tmp_path / "log.ndjson"), "--language", "eql")[2]
+    assert "maxspan measures time" in run("match", rule, str(tmp_path / "log.ndjson"), "--language", "eql")[2]
 
 
 @pytest.mark.thorough

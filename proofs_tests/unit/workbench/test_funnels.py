@@ -342,7 +342,7 @@ def test_an_empty_stream() -> None:
     ("step", "message"),
     [
         ("pya", "no event has the type 'pya' of the step 'pya'; did you mean pay?"),
-        ("visit", "no event has the type 'visit' of the step 'visit'; there is cart, home, pay, view"),
+        ("visit", "no event has the type 'visit' of the step 'visit'; the types are cart, home, pay, view"),
         ("view[price > 3]", "no event has the attribute 'price' of the step 'view[price > 3]'"),
         ("view[usr = 1]", "no event has the attribute 'usr' of the step 'view[usr = 1]'; did you mean user?"),
         ("view[paid]", "no event of type 'view' has the attribute 'paid' of the step 'view[paid]'; it has time, user"),

@@ -337,7 +337,7 @@ def test_a_wrong_answer_comes_with_the_warnings_about_it() -> None:
     assert lines[-3] == "warning: nothing here binds X; bound are T"
     found = json.loads(run("ev-mask", "withdraw > 100", "--json").stdout)
     assert found["warnings"] == [
-        "withdraw is the argument of no event, so that it has no value; give it a place, as in order(withdraw)"
+        "withdraw has no value: it is not an argument of an event. Make it an argument, as in order(withdraw)"
     ]
 
 

@@ -791,7 +791,7 @@ def test_a_window_on_the_time_names_the_option_that_mends_it(tmp_path: Path, run
     file.write_text("type,x,seen\nB,1,2024-03-01T10:01:00Z\nA,1,2024-03-01T10:00:00Z\n")
     assert "; read it from 'seen': --time seen, in Python" in run("match", "A ; B WITHIN 5 minutes", str(file))[2]
     said = run("misses", "A ; B WITHIN 5 minutes", str(file), "--time", "seen")[2]
-    assert said.endswith("; sort the stream by it: --sort, in Python sort=True of as_stream\n")
+    assert said.endswith("; sort the stream by it (--sort; in Python, as_stream with sort=True)\n")
 
 
 def test_lines_of_another_encoding_are_counted_as_the_file_has_them(tmp_path: Path, run: Run) -> None:
