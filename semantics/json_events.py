@@ -1,4 +1,4 @@
-"""Events, streams and schemas as JSON: the form they have in the engine protocol, in suites and in JSON Lines files.
+"""Events, streams and schemas as JSON, for the engine protocol, suites and JSON Lines files.
 
 An event is {"type": "T", attribute: value, ...}. The key "time" is reserved: integer seconds, which stay an integer, or
 ISO 8601, which becomes a timestamp. A null is an absent attribute. With a schema every value has to fit it (an integer
@@ -50,7 +50,7 @@ HALF_OF_A_PAIR = re.compile("[\ud800-\udfff]")
 
 
 class _Doubled(Exception):
-    """Raised for an object with a key twice."""
+    """Raised for an object that has a key twice."""
 
 
 def text_of(path: Path) -> str:
@@ -77,9 +77,9 @@ def lines_of(path: Path) -> list[tuple[str, str]]:
 
 
 def parse_json(text: str | bytes, where: str) -> Any:
-    """Return the value that the JSON text writes. Raises InputError.
+    """Return the value of a JSON text. Raises InputError.
 
-    Numbers must be finite, and texts valid UTF-8. No object may have a key twice: JSON does not say which one counts.
+    Numbers must be finite, and texts valid UTF-8. No object may have a key twice: JSON does not say which value counts.
     """
     try:
         value = json.loads(text, parse_constant=_not_json, parse_float=_finite, object_pairs_hook=_object)
@@ -94,7 +94,7 @@ def parse_json(text: str | bytes, where: str) -> Any:
     except RecursionError:
         raise InputError(f"{where}: JSON nested too deeply") from None
     except ValueError as error:
-        if "set_int_max_str_digits" in str(error):  # advice that only programs could follow
+        if "set_int_max_str_digits" in str(error):  # Python's advice, which a user of the command cannot follow
             raise InputError(f"{where}: a number is too long; integers have 64 bits") from None
         raise InputError(f"{where}: not JSON: {error}") from None
     return value
@@ -103,7 +103,7 @@ def parse_json(text: str | bytes, where: str) -> Any:
 def _require_whole_pairs(text: str, where: str) -> None:
     if half := HALF_OF_A_PAIR.search(text):
         raise InputError(
-            f"{where}: the escape \\u{ord(half[0]):x} is half of a surrogate pair, and no character; "
+            f"{where}: the escape \\u{ord(half[0]):x} is half of a surrogate pair, not a character; "
             "write both halves, as \\ud83d\\ude00"
         )
 
@@ -148,7 +148,7 @@ def stream_of_json(
 ) -> Stream:
     """Return the stream of the parsed events; without a schema they have to agree on the type of each attribute.
 
-    default_type is the type of events that have none; None makes them an error.
+    default_type is the type of events without a type; None makes such events an error.
     """
     typed = ({TYPE: default_type, **obj} if default_type and isinstance(obj, dict) else obj for obj in events)
     stream = Stream([event_of_json(obj, schema, f"{where}, event {i}") for i, obj in enumerate(typed)], schema)
@@ -167,7 +167,7 @@ def stream_of_json(
 
 
 def json_of_event(event: Event) -> dict[str, Any]:
-    """Return an event as JSON. Raises InputError for a number that JSON cannot write, or an attribute "type"."""
+    """Return an event as JSON. Raises InputError for a value that JSON cannot write, or an attribute named "type"."""
     if TYPE in event.attributes:
         raise InputError(
             f"field {TYPE!r}: this field holds the event type, so no attribute can have this name; rename the attribute"
@@ -176,9 +176,9 @@ def json_of_event(event: Event) -> dict[str, Any]:
 
 
 def schema_of_json(obj: object) -> Schema:
-    """Return the schema that the JSON stands for: {event type: {attribute: value type}}. Raises InputError, IllFormed.
+    """Return the schema of a JSON object {event type: {attribute: value type}}. Raises InputError, IllFormed.
 
-    The key "$order" stands for the order of times instead of an event type.
+    The key "$order" is not an event type; its value is the order of times.
     """
     if not isinstance(obj, dict):
         raise InputError(f"a schema is a JSON object from event types to their attributes, not {kind_in_json(obj)}")
@@ -254,7 +254,7 @@ def _timestamp(text: str, where: str, field: str) -> datetime:
 def _json_of_value(value: Value, name: str) -> bool | int | float | str:
     if isinstance(value, datetime):
         if isinstance(value, NanosecondTime):
-            raise InputError(f"field {name!r}: {show_time(value)} has nanoseconds, and messages carry microseconds")
+            raise InputError(f"field {name!r}: {show_time(value)} has nanoseconds, but messages carry microseconds")
         return show_time(value)
     if isinstance(value, float) and not math.isfinite(value):
         raise InputError(f"field {name!r}: {value} cannot be written in JSON")
@@ -294,7 +294,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 # JSON values held against a JSON Schema of draft 2020-12.
 
 LONGEST = 280  # characters of a message, which has the value in it
-LONG = 100_000  # bytes of JSON of a value of which one problem is found, not all: each costs time and kilobytes
+LONG = 100_000  # bytes of JSON; in a longer value only one problem is found, because each costs time and memory
 
 
 class SchemaProblem(NamedTuple):
@@ -318,7 +318,7 @@ class JsonSchema:
         """Return the problem that is nearest to the top of the value; None if the value meets the schema.
 
         For a value that takes more than LONG bytes, return any problem. If the validator gives up because a value is
-        nested too deeply, the problem is one of the whole value.
+        nested too deeply, the problem is about the whole value.
         """
         try:
             if self._validator.is_valid(value):

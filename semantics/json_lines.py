@@ -1,4 +1,4 @@
-"""Streams of events from JSON: an object in each line, all of them in one array, or objects over several lines."""
+"""Streams of events from JSON: an object on each line, an array of objects, or objects over several lines."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def read_json_lines(source: CsvSource, schema: Schema | None, reading: FieldRead
 
 def _require_events(number: int, source: CsvSource) -> None:
     if not number:
-        raise InputError(f"{source.name}: no events; JSON Lines has an event in each line")
+        raise InputError(f"{source.name}: no events; write one event on each line")
 
 
 def _fitting(source: CsvSource, schema: Schema, reading: FieldReading) -> Stream:
@@ -92,9 +92,7 @@ def _fitting(source: CsvSource, schema: Schema, reading: FieldReading) -> Stream
 
 
 def _json_values(source: CsvSource, records: str | None) -> Iterator[tuple[str, Any]]:
-    """Yield the JSON values of a file, each with its place: from its lines, or from the whole if it is
-    not JSON Lines.
-    """
+    """Yield the JSON values of a file, each with its place; the file may be JSON Lines or not (see `documents`)."""
     if (found := documents(source, records)) is not None:
         yield from found
         return
@@ -105,12 +103,12 @@ def _json_values(source: CsvSource, records: str | None) -> Iterator[tuple[str, 
 
 
 def _with_floats(event: Event, names: Set[str]) -> Event:
-    """Return the event with the numbers of these attributes as floats, because a column would hold them so."""
+    """Return the event with the numbers of these attributes as floats, as a column would hold them."""
     return Event(event.type, {a: float(v) if type(v) is int and a in names else v for a, v in event.attributes.items()})
 
 
 def reserving(obj: Any, reserved: Mapping[str, str], where: str) -> Any:
-    """Return the object with the fields of type and time under their reserved names."""
+    """Return the object with the fields of type and time under their reserved names. Raises InputError."""
     if not isinstance(obj, Mapping):
         return obj
     for name, meant in reserved.items():
@@ -128,10 +126,10 @@ class _Columns:
         self.types: dict[str, ValueType] = {}
         self._fields = fields  # what the file calls the attributes that are renamed
         self._first: dict[str, str] = {}  # the place that first has the attribute, as "line 1"
-        self._large: dict[str, tuple[int, str]] = {}  # the first integer that no float carries, and its place
+        self._large: dict[str, tuple[int, str]] = {}  # the first integer that no float equals, and its place
 
     def see(self, event: Event, place: str, where: str) -> None:
-        """Record an event. Raises InputError."""
+        """Record an event. Raises InputError for an attribute with values of two kinds, or a time that is not one."""
         for name, value in event.attributes.items():
             new = value_type_of(value)
             if name == TIME and new not in ("int", "float", "timestamp"):
@@ -166,7 +164,7 @@ class _Columns:
 # stay texts, even if they look like times. Any other file is read line by line.
 
 TEXTS = re.compile(rb'"(?:[^"\\\n]|\\[^\n])*+"')  # within a line: Arrow reads blocks of lines on their own
-FIRST = 2**20  # bytes that tell which columns look like times; others that do are found when all are read
+FIRST = 2**20  # these bytes usually show which columns look like times; others are found when all bytes are read
 
 
 def table_of_json_lines(source: CsvSource, reading: FieldReading) -> ReadTable | None:
@@ -180,7 +178,7 @@ def table_of_json_lines(source: CsvSource, reading: FieldReading) -> ReadTable |
         found = rows_of_table(table, reading, source.name, lambda row: f"{source.name}, line {row + 1}")
     except (pa.ArrowException, ValueError, InputError):  # ValueError: a name that is not UTF-8
         return None
-    return None if found.unread else found  # the reasons are those of the reader of lines
+    return None if found.unread else found  # the reader of lines gives the reasons
 
 
 def _as_written(data: bytes) -> pa.Table | None:
@@ -208,10 +206,10 @@ def _as_written(data: bytes) -> pa.Table | None:
 
 
 def _has_flat_objects(data: bytes, lines: int) -> bool:
-    """Return whether each line is one object without values in its values.
+    """Return whether each line is one object without objects or lists in it.
 
-    Arrow's reader crashes on other lines: nested values use up its stack, and a line `null` makes it read memory that
-    is not its own.
+    Arrow's reader crashes on other lines: nested values overflow its stack, and a line `null` makes it read invalid
+    memory.
     """
     if b"[" in data or data.count(b"{") != lines or data.count(b"}") != lines:
         data = TEXTS.sub(b"", data)

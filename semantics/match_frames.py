@@ -1,8 +1,8 @@
-"""Matches as tables that people read: an attribute of each variable as a column, results as columns, and open matches.
+"""Matches as tables that people read: columns for the attributes of each variable, for results, and for open matches.
 
-`Matches.to_arrow()` without a stream is the form that programs exchange: positions alone. Here a row has what the
-events of its match say, so that an analyst need not join positions with rows. A variable that binds one event in each
-match has columns of values; one that binds several in some match has columns of lists.
+`Matches.to_arrow()` without a stream has only positions, the form that programs exchange. Here a row has the attributes
+of its match's events, so that an analyst need not join positions with rows. A variable that binds one event in each
+match has columns of values; a variable that binds several events in some match has columns of lists.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class MatchColumns:
         self._open = open_ if open_ is not None and any(open_) else None
 
     def columns(self) -> dict[str, Sequence[Any]]:
-        """Return the columns by name: `at`, `events`, one per variable, one per result, and `open` if a match is open.
+        """Return the columns by name: `at`, `events`, attributes of variables, results, and `open` if a match is open.
 
         The columns are lists; they are Arrow arrays if both the matches and the stream are arrays.
         """
@@ -273,10 +273,10 @@ def _written_row(cells: Iterable[str]) -> str:
 
 
 def _written_rows(rows: pa.RecordBatch, format: OutputFormat) -> bytes:
-    """Return the bytes that `written_table` writes for these rows, without making an object of each value."""
+    """Return the bytes that `written_table` returns for these rows, without making an object for each value."""
     fields: list[Any] = []
     for name, values in zip(rows.schema.names, rows.columns, strict=True):
-        if format == "jsonl":  # which leaves out null, with its name
+        if format == "jsonl":  # a null is left out with its name
             texts = pc.binary_join_element_wise(f"{', ' if fields else '{'}{_json(name)}: ", _texts(values, _json), "")
         else:
             texts = _texts(values, lambda value: _written_row([shown_cell(value), ""])[:-2])
@@ -398,8 +398,8 @@ class Matches(Sequence[Match]):
         """Return a table with one row for each match.
 
         Without a stream it has the columns of RESULT; a result is JSON, with its attributes in the order of RETURN.
-        With the events that `match` took, it has a column for each attribute of each variable, as "A.price", and for
-        each attribute of results; see MatchColumns. attributes are the attributes to show, None for all. Raises
+        With the events that `match` was given, it has a column for each attribute of each variable, as "A.price", and
+        for each attribute of results; see MatchColumns. attributes are the attributes to show, None for all. Raises
         IllFormed for an attribute that no event has.
         """
         if stream is not None:

@@ -2,7 +2,7 @@
 
 Logs of containers and of Windows write nine or seven digits of a second, and Python's datetime has six. Dropping the
 other digits can change the answer to "within 1 second". Plain numbers of nanoseconds would lose what a time has: its
-comparison with `timestamp '…'`, its printing, its parts. As subclasses both are compared, subtracted and printed
+comparison with `timestamp '…'`, its printing, its parts. Objects of the subclasses are compared, subtracted and printed
 exactly by all code that knows datetime and timedelta; code that is limited to microseconds calls `microseconds`, which
 raises Unsupported. A time that is a whole number of microseconds is always a plain datetime, so equal times are of one
 class.
@@ -17,7 +17,7 @@ from typing import Any
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 FEWEST_NANOSECONDS, MOST_NANOSECONDS = -(2**63) + 1, 2**63 - 1
-"""The nanoseconds since 1970 that a column of 64 bits has: of the years 1677 to 2262."""
+"""The bounds of nanoseconds since 1970 in a column of 64 bits: in the years 1677 and 2262."""
 
 
 class NanosecondTime(datetime):
@@ -40,7 +40,7 @@ class NanosecondTime(datetime):
     def __eq__(self, other: object) -> bool:
         return nanoseconds(self) == nanoseconds(other) if isinstance(other, datetime) else NotImplemented
 
-    def __ne__(self, other: object) -> bool:  # datetime has its own, which does not ask __eq__
+    def __ne__(self, other: object) -> bool:  # datetime's own does not call __eq__
         return not self == other
 
     def __lt__(self, other: Any) -> bool:
@@ -166,9 +166,7 @@ class NanosecondInterval(timedelta):
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Any:
-        """Return the quotient of two intervals as the nearest float; for a number, the interval divided by it, rounded
-        to nanoseconds.
-        """
+        """Return a float for another interval; for a number, the interval divided by it, rounded to nanoseconds."""
         if isinstance(other, timedelta):
             return nanoseconds_of_interval(self) / nanoseconds_of_interval(other)
         return interval_of_nanoseconds(round(nanoseconds_of_interval(self) / Fraction(other)))

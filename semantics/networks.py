@@ -1,11 +1,11 @@
-"""Ranges of IP addresses as regular expressions of the texts of their addresses.
+"""Ranges of IP addresses as regular expressions that match the texts of the addresses.
 
 An attribute has an address as a text. So `x in cidr('10.0.0.0/8')` is a pattern, and all code that handles patterns
 handles it: evaluators of columns, the predicate algebra and the deciders. An address of IPv4 is four numbers from 0 to
-255 in decimal, without leading zeros. An address of IPv6 has several texts, and all of them are in the pattern: digits
+255 in decimal, without leading zeros. An address of IPv6 has several texts, and the pattern matches all of them: digits
 of both cases, leading zeros, and `::` for any groups of zeros (RFC 4291, section 2.2). A dotted end, as in
-::ffff:10.0.0.1, is read in ranges such as ::ffff:0:0/96 only, of at least 96 bits that are not all zero. Other texts
-are in no range.
+::ffff:10.0.0.1, is matched only if the first 96 bits are fixed and not all zero, as in ::ffff:0:0/96. Other texts are
+in no range.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def pattern_of_network(text: str) -> str:
 
 
 def _number(low: int, high: int) -> str:
-    """Return the pattern of the decimal texts of the numbers of a range."""
+    """Return a pattern for the decimal numbers from low to high."""
     if low == high:
         return str(low)
     if (low, high) == (0, 255):
@@ -68,7 +68,7 @@ def _tens(low: int, high: int) -> Iterator[str]:
 
 
 def _addresses(groups: Sequence[Interval], end: str, i: int = 0) -> str:
-    """Return the pattern of the groups from number i on, in which `::` may replace zeros, and of the end."""
+    """Return a pattern for the groups from index i on, in which `::` may replace zeros, followed by the end."""
     plain = _group(groups[i]) + (f":{_addresses(groups, end, i + 1)}" if i + 1 < len(groups) else end)
     if groups[i][0] > 0:
         return plain
@@ -84,7 +84,7 @@ def _after_zeros(optional: Sequence[Interval], rest: Sequence[Interval], end: st
 
 
 def _last_of(groups: Sequence[Interval]) -> str:
-    """Return the pattern of the last k groups, for any k, each with a colon after it."""
+    """Return a pattern for the last k groups, for any k, each with a colon after it."""
     if len({*groups}) == 1:
         return f"(?:{_group(groups[0])}:){{0,{len(groups)}}}"
     return reduce(lambda text, group: f"(?:{text}{_group(group)}:)?", groups, "")
@@ -92,12 +92,12 @@ def _last_of(groups: Sequence[Interval]) -> str:
 
 @lru_cache(maxsize=256)
 def _group(interval: Interval) -> str:
-    """Return the pattern of the hexadecimal texts of a group from low to high, which share their first digits."""
+    """Return a pattern for the hexadecimal numbers from low to high, which share their first digits."""
     low, high = interval
     if interval == WHOLE:
         return GROUP
     ways = []
-    for digits in (1, 2, 3, 4):  # the numbers of so many digits
+    for digits in (1, 2, 3, 4):  # numbers with this many digits
         least, most = max(low, 16 ** (digits - 1) if digits > 1 else 0), min(high, 16**digits - 1)
         if least <= most:
             zeros = f"0{{0,{4 - digits}}}" if digits < 4 else ""
@@ -106,9 +106,7 @@ def _group(interval: Interval) -> str:
 
 
 def _digits(low: str, high: str) -> str:
-    """Return the pattern of numbers of one length: their first digits are the same, one is in a range, the rest are
-    free.
-    """
+    """Return a pattern for numbers of one length: the first digits are fixed, one is in a range, the rest are free."""
     text = ""
     for a, b in zip(low, high, strict=True):
         between = "0123456789abcdef"[int(a, 16) : int(b, 16) + 1]

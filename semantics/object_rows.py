@@ -2,8 +2,8 @@
 
 Each object has its own attributes, and objects of one file need not agree on them. So reading is lenient: a field that
 cannot be an attribute is left out of the events with the reason, which `Stream.require_read` raises for the queries
-that name it. Refusing the whole file would make a log useless even if its interesting fields are fine. Objects inside
-objects are attributes by their paths: {"process": {"name": "x"}} and {"process.name": "x"} are one attribute.
+that name it. Refusing the whole file would make a log useless even if its interesting fields are fine. Fields of nested
+objects have their paths as names: {"process": {"name": "x"}} and {"process.name": "x"} have the same attribute.
 """
 
 from __future__ import annotations
@@ -91,10 +91,11 @@ def fitted_objects(
     place: Callable[[int], str],
     word: str = "field",
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return flat objects for a schema: with the times of `FieldReading.timed_fields`, and warnings about their units.
+    """Return (objects, warnings): flat objects, with their times converted, and warnings about the units of times.
 
-    Lists, which no schema has, are left out; the number of their elements is kept if the schema has it. A value that is
-    not a time stays, for the schema to refuse. Raises InputError, IllFormed.
+    Lists, which no schema has, are left out; the attributes that stand for a list, such as the number of its elements,
+    are kept if the schema has them. A value that is not a time stays, for the schema to refuse. Raises InputError,
+    IllFormed.
     """
     fitted: list[dict[str, Any]] = []
     for obj in objects:
@@ -134,21 +135,19 @@ def fitted_objects(
 def what_list(name: str, paths: Collection[str] = ("",)) -> str:
     """Return the reason why a list is not an attribute, with the attributes that stand for it.
 
-    paths: the paths to the values in its elements; "" if elements are values, no path if queries cannot test elements.
+    paths: the paths to the values in its elements: [""] if elements are values, [] if queries cannot test elements.
     """
     counted = f"number of elements is the attribute {f'{name}.{COUNT}'!r}"
     if not paths:
         return f"a list, whose {counted}"
     if "" not in paths:
-        has = f"{f'{name}.FIELD{ANY}x'!r} says whether one has x as its FIELD ({format_names(paths)})"
+        has = f"{f'{name}.FIELD{ANY}x'!r} says whether an element has x as its FIELD ({format_names(paths)})"
         return f"a list of objects, whose {counted}; {has}"
     return f"a list, whose {counted}; {f'{name}{ANY}x'!r} says whether x is one of them"
 
 
 def paths_of_first(rows: Iterable[Sequence[Any] | None]) -> list[str]:
-    """Return the paths to the values in the first element of these lists that is not null, as
-    `what_list` takes them.
-    """
+    """Return the paths (see `what_list`) to the values in the first element of these lists that is not null."""
     return next((list(_paths(one)) for row in rows for one in row or () if one is not None), [""])
 
 
@@ -168,10 +167,9 @@ def _paths(element: Any) -> Iterator[str]:
 
 
 def asked_element(name: str, lists: Collection[str]) -> tuple[str, str, str] | None:
-    """Split an attribute like "tags.any.new" into the list, the path in its elements ("" for none), and the element's
-    text.
+    """Split an attribute like "items.sku.any.x1" into the list, the path in its elements (or ""), and the text.
 
-    Returns None if the attribute names none of the lists.
+    Return None if the attribute names none of the lists.
     """
     at = name.find(ANY)
     while at > 0:
@@ -204,8 +202,7 @@ def meant_elements(name: str, lists: Mapping[str, Sequence[Sequence[Any] | None]
       >>> meant_elements("items.any.x1", {"items": [[{"sku": "x1"}], []]})
       ['items.sku.any.x1']
 
-    If the list is empty in all events, an element could still match. If some spellings are true of
-    an event, only these are returned.
+    Return None also if the list is empty in all events. If some spellings match an element, return only these.
     """
     if (asked := asked_element(name, lists)) is not None:
         known, keys, text = asked
@@ -245,7 +242,7 @@ class ObjectRows:
     def __init__(self, reading: FieldReading, name: str, place: Callable[[int], str]) -> None:
         self._reading, self._name, self._place = reading, name, place
         self._is_json = bool(name)
-        # classes whose values need no look once one of them has been seen; whole numbers of JSON may be too long
+        # classes whose values need no check after the first; whole numbers of JSON may be too long
         self._as_they_are = frozenset({bool, float} if self._is_json else {bool, int, float})
         self._types: list[str] = []
         self._rows: list[dict[str, Any]] = []
@@ -307,7 +304,7 @@ class ObjectRows:
             near = f"; the fields are {', '.join(map(str, list(fields)[:20]))}" if not self._is_json else ""
             option = how_to_type(field, fields, self._reading.reserved.values())
             if lists := listed_objects(fields):
-                option = f"; lists of objects in it are {', '.join(lists[:10])}: name that of the events with --records"
+                option = f"; its lists of objects are {', '.join(lists[:10])}: name the list of events with --records"
             raise InputError(f"{self.where(row)}: no field {field!r} for the event type{near}{option}")
         if self._is_json:
             raise InputError(f"{self.where(row)}: an event needs the key {field!r} with its event type, a string")
@@ -348,8 +345,8 @@ class ObjectRows:
         if (classes := self._classes.get(name)) is None:
             if len(self._classes) >= MOST_ATTRIBUTES:
                 raise InputError(
-                    f"{self.where(row)}: the event has more than {MOST_ATTRIBUTES:,} attributes; an object that "
-                    f"is keyed by ids has one for each id, so write it as a list"
+                    f"{self.where(row)}: the event has more than {MOST_ATTRIBUTES:,} attributes; an object whose "
+                    "keys are ids gives an attribute for each id, so write it as a list"
                 )
             classes = self._classes[name] = {}
         if class_ not in classes:
@@ -381,11 +378,11 @@ class ObjectRows:
             for row, attributes in enumerate(self._rows):
                 value = attributes.pop(name, None)
                 if value is not None and name in self._lists:
-                    self._lists[name][row] = [value]  # where others have lists, a single value is one of one element
+                    self._lists[name][row] = [value]  # where others have lists, a single value is a list of one
         return [Event(type_, attributes) for type_, attributes in zip(self._types, self._rows, strict=True)]
 
     def lists(self) -> dict[str, list[Sequence[Any] | None]]:
-        """Return the lists of each attribute that has any, one for each event; call it after `events`."""
+        """Return, for each attribute that has lists, the list or None of each event; call this after `events`."""
         return {name: [rows.get(row) for row in range(len(self._rows))] for name, rows in self._lists.items()}
 
     def has(self, name: str) -> bool:

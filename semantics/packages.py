@@ -62,9 +62,7 @@ def installed(name: str) -> bool:
 
 
 def require_installed(names: Iterable[str], extra: str) -> None:
-    """Raise MissingPackage if some of these packages are not installed. It names them, and the extra that brings
-    all.
-    """
+    """Raise MissingPackage, with the name of the extra to install, if some of these packages are not installed."""
     if missing := [name for name in names if not installed(name)]:
         listed = " and ".join(filter(None, (", ".join(missing[:-1]), missing[-1])))
         are = "is" if len(missing) == 1 else "are"
@@ -73,7 +71,7 @@ def require_installed(names: Iterable[str], extra: str) -> None:
 
 @contextmanager
 def naming_extras() -> Iterator[None]:
-    """Turn the failed import of a package of EXTRAS inside into MissingPackage."""
+    """Turn a failed import in the context into MissingPackage, if the package is in EXTRAS."""
     try:
         yield
     except ModuleNotFoundError as error:

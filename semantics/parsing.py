@@ -134,13 +134,13 @@ REFUSED = "OTHER_"  # prefix of terminals that a grammar has only for a message 
 
 Explanation: TypeAlias = Callable[[UnexpectedInput, str, Lark], ParseError]
 
-MOST_READ = 2_000  # characters of a text that is read anew with another sign
+MOST_READ = 2_000  # characters of a text that is parsed again with a sign more or less
 CONNECTIVES = {"AND", "OR"}
 SIGNS = (";", ":", ",", ")", "}", "]")
 """Signs that users forget between two parts of a text, or after them."""
 
 LEFT_OUT = (*SIGNS, "(", "{", "[")
-"""Superfluous signs that may be left out of a query; without other signs it may mean something else (ORDER BY -x)."""
+"""Superfluous signs that a message advises to leave out; without other signs a query may change (ORDER BY -x)."""
 CONJUNCTIONS = (("AND",), ("and",))
 """Words that users forget before a word or a bracket."""
 
@@ -151,9 +151,7 @@ _LAST_WORD = re.compile(r"(\w+)\s*$")
 
 
 def explained(error: UnexpectedInput, text: str, parser: Lark) -> ParseError:
-    """Return the error for a text that does not follow the grammar: what is wrong, where, and what
-    was probably meant.
-    """
+    """Return the error for a text that does not follow the grammar: what is wrong, where, and what was meant."""
     span = place_of(error, text)
     word = text[span.start : span.end]
     if isinstance(error, UnexpectedCharacters):
@@ -170,7 +168,7 @@ def explained(error: UnexpectedInput, text: str, parser: Lark) -> ParseError:
         if "RPAR" in accepted and (bracket := _unclosed(text)) is not None:
             return ParseError("the query ends too early; this bracket is never closed", Span(bracket, bracket + 1))
         if text.rstrip().endswith(";"):
-            wrong += "; leave the ; at its end out, or write what follows"
+            wrong += "; leave the ; at the end out, or write what follows"
     if word == "-" and re.search(r"(?i)\bWITHIN\s*\Z", text[: span.start]):
         return ParseError("a window cannot have a negative length; leave '-' out", span)
     keywords = _keywords(accepted, parser)
@@ -198,10 +196,7 @@ def explained(error: UnexpectedInput, text: str, parser: Lark) -> ParseError:
 
 
 def place_of(error: UnexpectedInput, text: str) -> Span:
-    """Return the place of the unexpected character or token.
-
-    If the text ends too early, it is the empty span at the end.
-    """
+    """Return the place of the unexpected character or token: an empty span at the end if the text ends too early."""
     if isinstance(error, UnexpectedCharacters):
         at = error.pos_in_stream or 0
         return Span(at, at + 1)
@@ -222,9 +217,9 @@ def _unclosed(text: str) -> int | None:
 
 
 def _name_to_quote(text: str, span: Span, parser: Lark) -> str | None:
-    """Return the name with blanks at the place, in double quotes, if the text is valid with it.
+    """Return the name with blanks at the place, in double quotes, if double quotes make the text valid.
 
-    In the text it has no quotes, as in `A.order total > 5`, or single quotes, as in `A.'order total' > 5`.
+    The text has the name without quotes, as in `A.order total > 5`, or in single quotes, as in `A.'order total' > 5`.
     """
     if (single := re.compile(r"'([^'\"]*)'").match(text, span.start)) is not None:
         candidates = [(span.start, single.end(), single[1])]
@@ -246,7 +241,7 @@ def _name_to_quote(text: str, span: Span, parser: Lark) -> str | None:
 
 
 def _one_sign(text: str, span: Span, tokens: list[Token], parser: Lark) -> ParseError | None:
-    """Return the error for one missing or superfluous sign, if the text is valid apart from that sign."""
+    """Return the error for one missing or superfluous sign, if the text is otherwise valid."""
     word = text[span.start : span.end]
     names = [one for one in tokens[:-3:-1] if one.type == "NAME"]  # or a keyword read as one: PATTERN (A B DEFINE
     for place in [span, *(Span(one.start_pos or 0, one.end_pos or 0) for one in names)]:
@@ -296,7 +291,7 @@ def _keywords(accepted: Set[str], parser: Lark) -> set[str]:
 def read_before(text: str, position: int, parser: Lark) -> tuple[list[Token], set[str]]:
     """Return the tokens before a text's error, and the terminals that could follow there.
 
-    The parser stops before the wrong token, since even a token that it refuses can close rules that were open.
+    The parser stops before the wrong token, because even a token that it refuses can close rules that were open.
     """
     reading, tokens = parser.parse_interactive(text), []
     with suppress(UnexpectedInput):
@@ -338,7 +333,7 @@ def parser_of(*packages: str) -> Lark:
     callbacks = {"NAME": unquoted}
     with suppress(OSError, EOFError, ValueError, TypeError):
         data, memo = marshal.loads(kept.read_bytes())  # as Python reads bytecode
-        load = cast("Callable[..., Lark]", Lark._load_from_dict)  # as parsers do that Lark writes
+        load = cast("Callable[..., Lark]", Lark._load_from_dict)  # as the parsers that Lark generates do
         return load(data, memo, lexer_callbacks=callbacks)
     parser = Lark(grammar, parser="lalr", propagate_positions=True, maybe_placeholders=False, lexer_callbacks=callbacks)
     if not sys.dont_write_bytecode:
@@ -361,7 +356,7 @@ def unquoted(token: Token) -> Token:
 def parsed(
     text: str, parser: Lark, builder: Transformer_NonRecursive[Token, Any], explanation: Explanation = explained
 ) -> Any:
-    """Return the formula that the text writes. Raises ParseError, or BudgetExceeded where it is nested too deeply.
+    """Return the formula of a text. Raises ParseError, or BudgetExceeded if the formula is nested too deeply.
 
     explanation: a function that returns the error for a text that the grammar does not accept.
     """
@@ -394,9 +389,7 @@ def parsed(
 
 
 def node(class_: type[Any], spanned: bool = True) -> Any:
-    """Return a builder's method for a rule: it makes a node whose fields are the operands and names in the rule, in
-    order.
-    """
+    """Return a builder's method that makes a node; its fields are the operands and names in the rule, in order."""
 
     def rule(self: PredicateBuilder, meta: Meta, *children: Any) -> Any:
         written = (child for child in children if not isinstance(child, Token) or child.type == "NAME")
@@ -438,7 +431,7 @@ class PredicateBuilder(Transformer_NonRecursive[Token, Any]):
     def like(self, meta: Meta, term: pred.Term, token: Token) -> pred.Predicate:
         pattern = _unquoted(token)
         if (reason := flaw(pattern)) is not None:  # checked alone: `)(` would be valid between parentheses
-            advice = "; any text is .* there, as in 'a.*'" if re.search(r"(?<!\.)[*%]", pattern) else ""
+            advice = "; .* matches any text, as in 'a.*'" if re.search(r"(?<!\.)[*%]", pattern) else ""
             message = f"like takes a regular expression (RE2), and {pattern!r} is not one: {reason}{advice}"
             raise ParseError(message, span_of(token))
         return pred.Like(term, pattern)
@@ -489,9 +482,7 @@ def comparator_of(token: Token) -> pred.Comparator:
 
 
 def require_alone(predicate: pred.Predicate, brackets: str, more: str, span: Span) -> None:
-    """Raise ParseError if an attribute inside brackets has a variable; `brackets` and `more` are parts
-    of the message.
-    """
+    """Raise ParseError if an attribute inside brackets has a variable; `brackets` and `more` extend the message."""
     for attribute in mentions(predicate):
         if attribute.variable is not None:
             raise ParseError(
@@ -531,11 +522,11 @@ def span_of(at: Meta | Token) -> Span:
 
 
 def attribute_name(token: Token) -> str:
-    """Return the name of an attribute that a token writes. Raises ParseError for the one that is reserved."""
+    """Return the name of an attribute that a token writes. Raises ParseError for the reserved name."""
     if token == TYPE:
         raise ParseError(
-            f"{TYPE!r} is not an attribute: write the event type itself, as in A ; B, and rename an attribute that is "
-            "called so",
+            f"{TYPE!r} is not an attribute: write the event type itself, as in A ; B, and rename an attribute of this "
+            "name",
             span_of(token),
         )
     return str(token)

@@ -143,7 +143,7 @@ def contains(ranges: Ranges, code: int) -> bool:
 
 
 def _folded(ranges: Ranges) -> Ranges:
-    """Return the characters, and each of their letters in both cases. Raises NotCovered for characters beyond ASCII."""
+    """Return the characters, with every letter in both cases. Raises NotCovered for characters beyond ASCII."""
     if ranges and ranges[-1][1] > 127:
         raise NotCovered("letters beyond ASCII under (?i)")
     letters = [chr(code) for low, high in ranges for code in range(low, high + 1) if chr(code).isalpha()]
@@ -390,12 +390,12 @@ class Pattern:
 
 
 def _kind(c: str) -> str:
-    """Return the kind of a character for assertions: "" for none, a newline, "w" in a word, "." for others."""
+    """Return the kind of a character for assertions: "w" in a word, "." for others; "" and a newline stay."""
     return c if c in ("", "\n") else "w" if contains(WORD, ord(c)) else "."
 
 
 class _Automaton:
-    """Thompson's automaton. A state reads a character, tests an assertion, or goes on to other states; 0 accepts."""
+    """Thompson's automaton. A state reads a character, tests an assertion, or leads to other states; 0 accepts."""
 
     def __init__(self, root: Node) -> None:
         self._reads: dict[int, tuple[Ranges, int]] = {}
@@ -406,7 +406,7 @@ class _Automaton:
         self.asserts = bool(self._tests)
 
     def step(self, states: frozenset[int], before: str, c: str) -> frozenset[int]:
-        """Return the states after a character, which comes after another one ("" at the beginning)."""
+        """Return the states after the character c; `before` is the character before c, or ""."""
         code = ord(c)
         reads = (self._reads[q] for q in self._closure(states, before, c) if q in self._reads)
         return frozenset(then for ranges, then in reads if contains(ranges, code))
@@ -477,21 +477,21 @@ MOST_COMPARED = 2_000  # pairs of states
 
 
 def match_same_texts(one: str, other: str) -> bool:
-    """Return whether two regular expressions match the same texts; False also where that takes too long to decide.
+    """Return whether two regular expressions match the same texts; False also if this takes too long to decide.
 
     >>> match_same_texts("[0-9]+", "[0-9][0-9]*"), match_same_texts("a+", "a*")
     (True, False)
 
-    Raises PatternError, and NotCovered for one that only RE2 can match.
+    Raises PatternError, and NotCovered for an expression that only RE2 can match.
     """
     return not any(True for _ in differing_texts(one, other))
 
 
 def differing_texts(one: str, other: str) -> Iterator[str | None]:
-    """Yield a shortest text that only the first of two regular expressions matches, and one that only the other does.
+    """Yield a shortest text that only the first regular expression matches, and one that only the second matches.
 
-    Both automata are followed side by side. One character, printable if possible, stands for all characters that look
-    the same to both. None at the end says that the search stopped at its limit. Raises the errors of
+    Both automata are followed side by side. One character, printable if possible, stands for all characters that
+    neither distinguishes from it. None at the end says that the search stopped at its limit. Raises the errors of
     `match_same_texts`.
 
     >>> [*differing_texts("^a{2}$", "^a{2,3}$")]
@@ -581,7 +581,7 @@ def _matcher(pattern: str) -> Callable[[str], bool]:
 
     try:
         return Pattern(pattern).matches
-    except PatternError:  # RE2 takes some that the parser here does not, as (?)
+    except PatternError:  # RE2 accepts some patterns that the parser here does not, as (?)
         return lambda value: bool(pc.match_substring_regex(pa.scalar(value), whole(pattern)).as_py())
 
 

@@ -43,9 +43,7 @@ class Attribute:
 
 
 class _Written:
-    """A node that computes its hash once. Equal nodes have values of equal types, because True == 1 == 1.0 in
-    Python.
-    """
+    """A node that computes its hash once. Equal nodes have values of equal types, although True == 1 == 1.0."""
 
     __slots__ = ("_hash",)
 
@@ -186,7 +184,7 @@ def classify_event(predicates: Sequence[Predicate], event: Event) -> frozenset[i
 
 
 def satisfied(predicate: Predicate, value_of: Callable[[Attribute], Value | None], type_: str = "") -> bool:
-    """Return whether the predicate is true when value_of gives the values of its attributes, left to right."""
+    """Return whether the predicate is true if its attributes have the values that `value_of` returns."""
     match predicate:
         case Anything():
             return True
@@ -285,9 +283,7 @@ def combined(
     conjunction: Callable[[T, T], T],
     disjunction: Callable[[T, T], T],
 ) -> T:
-    """Combine the results of `of_atom` for the atomic predicates by the predicate's own negations, conjunctions and
-    disjunctions.
-    """
+    """Return the value of a predicate, computed from the values that `of_atom` returns for its atomic predicates."""
 
     # no cycle of references, which would keep what of_atom holds, such as a table of events
     def combine(P: Predicate) -> T:
@@ -307,8 +303,7 @@ def combined(
 
 
 def outcomes(predicate: Predicate, of_atom: Callable[[Atomic], tuple[bool, bool]]) -> tuple[bool, bool]:
-    """Return whether the predicate can be true, and whether it can be false, given these two facts for each atomic
-    predicate.
+    """Return (can be true, can be false) for the predicate, from these two facts for each atomic predicate.
 
     Atomic predicates count as independent of each other.
     """
@@ -405,9 +400,7 @@ def show_name(name: str, reserved: Set[str] = frozenset()) -> str:
 
 
 def show_predicate(predicate: Predicate) -> str:
-    """Return the text of a predicate, which parses back to it. Anything and OfType have no syntax: they become TRUE and
-    `type = R`.
-    """
+    """Return the text of a predicate, which parses back to it; only Anything and OfType have no syntax."""
     return _show(predicate, 0)
 
 
@@ -486,7 +479,7 @@ Rule = Literal[
 ]  # fmt: skip
 """What is wrong.
 
-unbound     no event can be bound to the variable where it is used; in core-CEL, there need not be one
+unbound     no event can be bound to the variable where it is used; in core-CEL, perhaps none is bound
 unused      a variable is bound and never used
 unsafe      in core-CEL: a variable that holds one event is defined on both sides of a sequence
 never       there is no match, or no event that passes a filter, on any stream
@@ -500,7 +493,7 @@ across_keys  in CEL: an operator under PARTITION BY looks at the events of all k
 
 In SASE+ alone:
 twice         a name is given two times
-reference     the events of a variable are named in a way that does not fit it, or this clause
+reference     the events of a variable are named in a way that does not fit the variable or the clause
 good_formula  a condition of WHERE is not a clause, or its last identifier is not in all its predicates (sase07, A.1)
 strategy      some variable is in no strategy, or in several
 partition     there is nothing to partition by
@@ -510,9 +503,9 @@ result        a query that another one reads returns a value that cannot be an a
 stream        a stream that no query makes, or that depends on itself
 
 In MATCH_RECOGNIZE alone:
-navigation  PREV, NEXT, FIRST, LAST or an aggregate is inside one that cannot have it, or looks at two variables
+navigation  PREV, NEXT, FIRST, LAST or an aggregate is in a function that cannot contain it, or uses two variables
 subset      a union variable is not a union of variables of the pattern
-output      rows that are left out of the output of all rows
+output      {- -} leaves rows out of the output, but WITH UNMATCHED ROWS returns all rows
 repeated    a part of a pattern that matches no row is quantified, where the reading refuses that
 row_window  WINDOW with an anchor or MATCH_NUMBER
 """
@@ -523,14 +516,14 @@ MENDS: Mapping[Rule, str] = {
     "unused": "leave the variable out, or use it in a filter or in PROJECT",
     "unsafe": "give the variable another name on one of the two sides",
     "never": "relax a condition, or leave this part out",
-    "event_type": "name a type of the schema, or add this one to it",
+    "event_type": "name a type of the schema, or add this type to the schema",
     "attribute": "name an attribute that the type has, or add this one to the schema",
     "kind": "compare with a value of the same kind",
     "arithmetic": "use an attribute that is a number",
     "order": "use = or !=",
     "like": "use = or another comparison",
     "twice": "give one of them another name",
-    "reference": "write a of one event; of an array a[1], a[i], a[i-1] or a[a.LEN], or an aggregate of a[]",
+    "reference": "write a for one event; for an array a[1], a[i], a[i-1], a[a.LEN], or an aggregate of a[]",
     "good_formula": "split the condition, or move it to HAVING, which takes any formula",
     "strategy": "name each variable of the pattern in one strategy",
     "partition": "add an equivalence test, as [id], or underline a predicate: _( a[i].x = a[i-1].x )_",
@@ -538,7 +531,7 @@ MENDS: Mapping[Rule, str] = {
     "window": "give the window a length",
     "result": "return single values, as a[1].x or an aggregate",
     "stream": "name it with IN STREAM in another query, or leave FROM out to read the input",
-    "navigation": "put FIRST or LAST inside PREV or NEXT, and inside those columns of one variable",
+    "navigation": "put FIRST or LAST inside PREV or NEXT, and use columns of one variable inside FIRST or LAST",
     "subset": "list variables of the pattern, and give the union a name of its own",
     "output": "leave {- -} out, or WITH UNMATCHED ROWS",
     "repeated": "quantify a part that matches at least one row",
@@ -556,7 +549,7 @@ class Problem:
     span: Span | None
     meant: str | None = None  # the name that was probably meant
     partial: bool = False  # an event type that the variable can hold has the attribute that others lack
-    advice: str | None = None  # what to do about it, where that is not what MENDS says of the rule
+    advice: str | None = None  # what to do about it, if MENDS does not say so for the rule
 
     @property
     def hinted(self) -> str:
@@ -573,9 +566,9 @@ class Problem:
 
 
 def find_nearest_name(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is most similar to this one; None if none is. A difference in case alone counts least.
+    """Return the known name that is most similar to this one; None if no name is similar.
 
-    In names with dots, the parts after a common beginning must be similar too.
+    A difference in case alone counts least. In names with dots, the parts after a common beginning must be similar too.
     """
     by_folded = {one.casefold(): one for one in known}
     near = nearest(name.casefold(), [one for one in by_folded if _differs_little(name.casefold(), one)])
@@ -620,7 +613,7 @@ def unknown_type(
 
 TIME_NAMES = ("time", "timestamp", "@timestamp", "ts", "datetime", "date", "when", "at", "eventtime", "created")
 """Names that fields with the time have, in lower case, the most likely first."""
-TIMELESS = "WITHIN measures the time of events, and these have none, so that nothing is within the window"
+TIMELESS = "WITHIN measures time, but the events have no times, so nothing is within the window"
 
 
 def timeless(types: Iterable[Mapping[str, str | None]], span: Span | None) -> Iterator[Problem]:
@@ -647,14 +640,16 @@ def unmeasured(known: str | None, span: Span | None) -> Iterator[Problem]:
     """
     if known in ("string", "bool"):
         hint = f"; as_stream(events, time_column='{TIME}') reads times of text" if known == "string" else ""
-        message = f"WITHIN measures the time of events, a number or a timestamp, and here {TIME} is a {known}{hint}"
+        message = f"WITHIN needs times that are numbers or timestamps, but {TIME} is a {known}{hint}"
         yield Problem("arithmetic", message, span)
 
 
 def lacking(
     holder: str, attribute: str, held: frozenset[str], schema: Schema | None, span: Span | None
 ) -> Iterator[Problem]:
-    """Yield a problem if some event types that the holder may hold lack the attribute. holder: its name in messages."""
+    """Yield a problem if an event type in `held` lacks the attribute. holder: the name, in messages, of what holds
+    events of these types, such as a variable.
+    """
     if schema is None:
         return
     known = sorted(held & schema.types.keys())
@@ -680,11 +675,10 @@ def never_true(
     span: Span | None,
     always: frozenset[str] = frozenset(),
 ) -> Iterator[Problem]:
-    """Yield a problem if a predicate on all events of the holder can be true for none of its types, or not for one in
-    `always`.
+    """Yield a problem if a predicate on all events of a variable is never true for its types, or a type in `always`.
 
-    always: the types that the holder surely has if it has an event at all. This function reports types that each lack
-    one of the attributes needed together. For an attribute that no type has, see `lacking`.
+    always: the types of which the variable has an event if it has any event. The problem is that each type lacks an
+    attribute that the predicate needs; `lacking` reports an attribute that no type has.
     """
     if schema is None:
         return
@@ -758,9 +752,7 @@ def number_problems(term: Term, schema: Schema | None, span: Span | None) -> Ite
 def _compared_with(
     term: Term, values: tuple[Value, ...], comparator: str, schema: Schema, span: Span | None
 ) -> Iterator[Problem]:
-    """Yield the problems of the first value that does not fit; one is enough, since all are compared with the same
-    term.
-    """
+    """Yield the problems of the first value that does not fit; further values would only repeat them."""
     for value in values:
         if found := list(_compared(term, Constant(value), comparator, schema, span)):
             yield from found
@@ -775,7 +767,7 @@ def _compared(left: Term, right: Term, comparator: str, schema: Schema, span: Sp
         message = f"{show_term(left)} is a {one} and {show_term(right)} a {other}, so they cannot be compared"
         names = (term.value for term in (left, right) if isinstance(term, Constant) and isinstance(term.value, str))
         if (name := next((name for name in names if " " in name and name in schema.attributes), None)) is not None:
-            message += f"; as the name of an attribute it stands in double quotes: {show_name(name)}"
+            message += f"; write the name of an attribute in double quotes: {show_name(name)}"
         yield Problem("kind", message, span)
     elif "bool" in (one, other) and comparator not in ("=", "!="):
         term = left if one == "bool" else right

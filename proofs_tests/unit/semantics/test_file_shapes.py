@@ -179,7 +179,7 @@ def test_a_list_in_one_object(path: str, indent: int | None, write: Write) -> No
         obj = {"took": 3, name: obj}
     file = write("e.json", json.dumps(obj, indent=indent))
     assert list(read_stream(file, records=path)) == AB
-    with pytest.raises(InputError, match=f"lists of objects in it are {path}: name that of the events with --records"):
+    with pytest.raises(InputError, match=f"lists of objects are {path}: name the list of events with --records"):
         read_stream(file)
     with pytest.raises(InputError, match=f"no list at 'Rows'; lists of objects are {path}"):
         read_stream(file, records="Rows")

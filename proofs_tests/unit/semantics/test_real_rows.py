@@ -470,7 +470,7 @@ def test_nanoseconds_are_printed_and_written_and_messages_refuse_them() -> None:
     (match,) = cerify.match(columns, S, language="row-pattern")
     assert match.result.attributes["s"] == 47.2779361  # type: ignore[union-attr]
     assert json.loads(match.result.text)["d"] == "PT1.7220639S"  # type: ignore[union-attr]
-    with pytest.raises(InputError, match="has nanoseconds, and messages carry microseconds"):
+    with pytest.raises(InputError, match="has nanoseconds, but messages carry microseconds"):
         json_of_event(S[0])
     with pytest.raises(cerify.Unsupported, match="has nanoseconds, which are not supported here"):
         microseconds(time)
@@ -735,7 +735,7 @@ def test_what_no_element_can_be_is_no_attribute(reader: str, source: Callable[[s
             cerify.funnel(source(reader, LISTED), [f'A["{name}" = true]'], by="user")
     lists = {"x": [{"a": {"b": 1}, "c": [2], "d": [{"e": 1}]}], "y": [[1]], "z": [3], "v": [{"d": [[1]]}]}
     reasons = {
-        "x": r"'x\.FIELD\.any\.x' says whether one has x as its FIELD \(a\.b, c\)",
+        "x": r"'x\.FIELD\.any\.x' says whether an element has x as its FIELD \(a\.b, c\)",
         "y": "'y.count'",
         "z": r"'z\.any\.x' says whether x is one of them",
         "v": "'v.count'",

@@ -40,7 +40,7 @@ S = Stream(map(Event, "ABAB"))
         ("sase", "PATTERN SEQ(A a) WITHIN 9 min", "; the query may be: PATTERN SEQ(A a) WITHIN 9 minutes\n"),
         ("cel", "(A PARTITION BY [k] ; B)", "put parentheses; the query may be: ((A PARTITION BY [k]) ; B)\n"),
         ("cel", "A FILTER A.x > 3 ; B", "put parentheses; the query may be: (A FILTER A.x > 3) ; B\n"),
-        ("cel", "A FILTER A.s like '*b*'", "operator: *; any text is .* there, as in 'a.*'\n"),
+        ("cel", "A FILTER A.s like '*b*'", "operator: *; .* matches any text, as in 'a.*'\n"),
         ("cel", "every A -> B", "leave the word out; the query may be: A ; B\n"),
         ("cel", "A followedBy B", "CEL has no 'followedBy'; write ;\n"),
         ("cel", "A ; B GROUP BY x", "write PARTITION BY [id], or PER KEY [id]"),
@@ -64,7 +64,7 @@ S = Stream(map(Event, "ABAB"))
         ("cel", "(T ; H) PARTITION BY id", "in brackets, as in PARTITION BY [id]"),
         ("cel", "T ; H -- hot", "CEL has no comments; remove this one"),
         ("cel", "(T ; H", "ends too early; this bracket is never closed\n(T ; H\n^"),
-        ("cel", "T ; H ;", "leave the ; at its end out, or write what follows"),
+        ("cel", "T ; H ;", "leave the ; at the end out, or write what follows"),
         ("cel", "T ; 😀", "a name has letters, digits and _"),
         ("cel", "SEQ(T, H)", "this looks like SASE+: --language sase"),
         ("event-expression", "SEQ(T a, T b)", "this looks like SASE+: --language sase"),
@@ -555,7 +555,7 @@ def test_of_a_long_line_the_part_around_the_place_is_shown() -> None:
 def test_half_of_a_surrogate_pair_is_named(text: str, tmp_path: Path, run: Run) -> None:
     file = tmp_path / "events.jsonl"
     file.write_text(text + "\n")
-    assert "is half of a surrogate pair, and no character; write both halves" in run("match", "A", str(file))[2]
+    assert "is half of a surrogate pair, not a character; write both halves" in run("match", "A", str(file))[2]
 
 
 def test_an_array_in_a_json_file_is_read(tmp_path: Path, run: Run) -> None:
@@ -791,7 +791,7 @@ def test_a_window_on_the_time_names_the_option_that_mends_it(tmp_path: Path, run
     file.write_text("type,x,seen\nB,1,2024-03-01T10:01:00Z\nA,1,2024-03-01T10:00:00Z\n")
     assert "; read it from 'seen': --time seen, in Python" in run("match", "A ; B WITHIN 5 minutes", str(file))[2]
     said = run("misses", "A ; B WITHIN 5 minutes", str(file), "--time", "seen")[2]
-    assert said.endswith("; sort the stream by it (--sort; in Python, as_stream with sort=True)\n")
+    assert said.endswith("so sort the stream by it (--sort; in Python, as_stream with sort=True)\n")
 
 
 def test_lines_of_another_encoding_are_counted_as_the_file_has_them(tmp_path: Path, run: Run) -> None:
