@@ -568,6 +568,8 @@ class CelVariant:
         guard: cel.Condition | None = None,
     ) -> Iterator[tuple[int, Valuation, Valuation]]:
         """Yield each end k of `left`, with a valuation of `left` up to k and one of `right` that may follow it."""
+        if isinstance(right, cel.EventAtom) and self.S[j].type != right.type:
+            return  # the same for every k, and so for most intervals
         for k in range(i, j):
             rights = self.meaning(right, k + 1, j, follow)
             for mu1 in self.meaning(left, i, k, right) if rights else ():
