@@ -26,6 +26,7 @@ def test_the_printed_automaton_of_last_prefers_the_earlier_event() -> None:
     assert list(evaluate(A, S, "last")) == [Match(2, (1, 2))] == matches_of(parse_core("LAST(A AS x ; B AS y)"), S)
 
 
+@pytest.mark.thorough
 def test_the_chart_of_the_stress_experiment_is_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib")
     monkeypatch.setattr(figure4, "LENGTHS", range(20, 61, 20))

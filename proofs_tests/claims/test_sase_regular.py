@@ -15,6 +15,7 @@ from proofs_tests.unit.semantics.sase_cases import events, query
 LETTERS = tuple(events("A1 A2 B1"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "text",
     [

@@ -74,6 +74,7 @@ def test_a_broken_engine_gets_a_report_in_every_form(run: Run, tmp_path: Path) -
     assert int(suite.attrib["tests"]) == len(suite.findall("testcase"))
 
 
+@pytest.mark.thorough
 def test_cases_that_were_not_run_are_counted_apart(run: Run) -> None:
     """An engine that got no question has no wrong answer."""
     _, out, _ = run("conform", "--suite", "cel-core", "--feature", "seq", "--", sys.executable, str(RUDE), "dies")
@@ -233,6 +234,7 @@ def killed_at_the_end(process: subprocess.Popen[bytes]) -> Iterator[None]:
         process.kill()
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform == "win32", reason="has no SIGHUP")
 @pytest.mark.parametrize(
     "command",

@@ -34,6 +34,7 @@ def test_the_page_shows_the_file_and_it_is_short() -> None:
     assert text.count("\n") <= 40
 
 
+@pytest.mark.thorough
 def test_the_mended_engine_conforms_on_all_it_claims(tmp_path: Path) -> None:
     wrong, right = re.findall(r"^[-+](    .*)$", PAGE, re.MULTILINE)
     text = TOY.read_text(encoding="utf-8")

@@ -229,6 +229,7 @@ def test_a_window_of_events_is_counted(query: str) -> None:
             assert valuations(automaton, S, n) == interpreter.valuations(phi, S, n)
 
 
+@pytest.mark.thorough
 def test_a_window_too_long_to_count_stops() -> None:
     with pytest.raises(BudgetExceeded, match="window of 1000000 events"):
         compile_cel(parse("A ; ((B ; C) WITHIN 1000000 EVENTS)"))
@@ -447,6 +448,7 @@ def strategies(strategy: str, last: int) -> list[int]:
     return sizes
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("strategy", "last"), [("NXT", 4), ("LAST", 3), ("MAX", 6)])
 @pytest.mark.slow
 def test_strategies_are_exponential(strategy: str, last: int) -> None:

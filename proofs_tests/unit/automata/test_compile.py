@@ -495,6 +495,7 @@ def test_the_compiled_evaluators_say_so_within_seconds(evaluate: Callable[..., o
     assert time.process_time() - begun < 12  # a few seconds, on a machine that is slow or busy
 
 
+@pytest.mark.thorough
 def test_the_automata_of_the_other_operations_stop_too() -> None:
     A = compile_cel(parse(HIDDEN))
     for build in (io_determinize, lambda A, budget: complement(A, budget=budget)):

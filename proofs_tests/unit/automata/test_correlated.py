@@ -90,6 +90,7 @@ def test_the_evaluators_agree_with_the_definition(windows: bool, cases: int) -> 
     assert outcomes["matched"] > 0.05 * cases
 
 
+@pytest.mark.thorough
 def test_small_formulas_have_the_valuations_that_pass_the_checks() -> None:
     """By the definition alone: what is carried, less what fails a check, is the formula. All formulas to 4 nodes, and
     those on A ; B under the filter to 6.

@@ -140,7 +140,7 @@ def pushed(E: Evaluator, S: Stream, size: int) -> list[tuple[int, tuple[int, ...
     return [(m.at, m.events) for start in range(0, len(S), size) for m in E.push(S.part(start, size))]
 
 
-@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize("query", sampled(QUERIES, QUERIES[::3]))
 def test_nodes_are_removed_and_moved(query: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With room for few nodes the loops compact often; keys come and go."""
     phi, S = parse(query), long_stream(3_000, 40)
@@ -375,6 +375,7 @@ def by_conditions(recipes: frozenset[str], events: list[tuple[str, str | None, i
     return {C for C in found if C[-1] - C[0] < 4} if "window of events" in recipes else found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", sampled(range(10), range(1)))
 def test_recipes_compose(seed: int) -> None:
     rng, matched = Random(f"recipes {seed}"), 0

@@ -391,6 +391,7 @@ def test_a_clock_refuses_what_goes_back() -> None:
         range_window.advance(pa.table({"u": ["1", "2"]}).set_column(0, "u", pa.array([1.0, 2.0])), 2)
 
 
+@pytest.mark.thorough
 def test_the_loops_stay_within_their_arrays() -> None:
     """Run as Python, an index out of bounds is an error; compiled, it writes over other memory."""
     queries = ["A+ WITHIN 5 EVENTS", "A+", "(A OR A:+)+ WITHIN 3 EVENTS PARTITION BY [x]"]

@@ -55,6 +55,7 @@ def streams(length: int) -> list[Stream]:
 STREAMS = sorted(streams(4), key=len)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("pairs", sampled([10, 25], [10]))
 @pytest.mark.parametrize("name", ["base", "derived", "started", "correlated"])
 def test_against_the_meaning_on_all_short_histories(name: str, pairs: int) -> None:
@@ -370,6 +371,7 @@ def test_sizes_are_those_of_the_trees() -> None:
     assert RegularPlus(Nothing()).size == 2
 
 
+@pytest.mark.thorough
 def test_what_is_too_large_or_too_deep_stops() -> None:
     with pytest.raises(BudgetExceeded, match="more than 500 nodes"):
         regular_of(compile_expression(parse("every <3> a and !before(<4> b)")), Budget(states=500))

@@ -253,6 +253,7 @@ def interrupted(cases: int, path: Path, **named: object) -> Summary:
     return small(right, two_faults, cases=cases, seed=2, stop_after=20, resume=path, **named)  # type: ignore[arg-type]
 
 
+@pytest.mark.thorough
 def test_a_campaign_goes_on_where_it_ended(tmp_path: Path) -> None:
     path = tmp_path / "campaign.jsonl"
     whole = small(right, two_faults, cases=50, seed=2, stop_after=20)

@@ -166,7 +166,7 @@ def random_pair(rng: Random, profile: str) -> tuple[eql.EqlQuery, eql.EqlQuery]:
     return query, eql.EqlQuery(replace(body, steps=(*body.steps, body.steps[0])))
 
 
-@pytest.mark.parametrize("cases", sampled((60, 5_000), (60,)))
+@pytest.mark.parametrize("cases", sampled((30, 5_000), (30,)))
 @pytest.mark.parametrize("profile", ["plain", "sequences"])
 def test_random_rules_that_are_the_same_agree_on_random_logs(cases: int, profile: str) -> None:
     """And those that are not have a log on which they differ, which is replayed when it is found."""
@@ -307,6 +307,7 @@ def test_rules_that_test_their_key_are_the_same_if_they_are_for_all_values(cases
     assert kinds == {Same, Different}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("cases", sampled((150, 10_000), (150,)))
 def test_letters_are_those_of_events(cases: int) -> None:
     """The event of a letter passes just its filters, and random events are those of a letter."""
@@ -367,6 +368,7 @@ def test_the_public_functions_and_their_certificates() -> None:
         cerify.equivalent(left, right, languages=("eql", "eql"), level="valuations")
 
 
+@pytest.mark.thorough
 def test_a_narrower_first_step_fires_nowhere_else() -> None:
     """What the decider takes for granted of rules whose keys differ by step, by the definition on random logs."""
     drawn, fired = Random(8), 0
@@ -471,7 +473,7 @@ def test_there_are_two_hundred_pairs_of_forty_shapes() -> None:
     assert (len(set(shapes())), len(PAIRS)) == (40, 200)
 
 
-@pytest.mark.parametrize("claim", ["equivalent", "contained"])
+@pytest.mark.parametrize("claim", sampled(["equivalent", "contained"], ["equivalent"]))
 def test_all_are_decided_with_evidence(claim: Claim) -> None:
     undecided, refused, seconds = [], [], []
     compare_formulas(parse_cel("A WITHIN 1 second"), parse_cel("B"), claim)  # what is imported is not counted

@@ -581,6 +581,7 @@ def test_a_case_that_fails_is_brought_down_to_its_core() -> None:
     assert len(S) == 3
 
 
+@pytest.mark.thorough
 @FEW
 @given(schemas().flatmap(lambda schema: st.tuples(st.just(schema), streams(schema))))
 def test_streams_of_a_schema_are_streams_of_it(found: tuple[Schema, Stream]) -> None:
@@ -607,6 +608,7 @@ def test_streams_of_a_formula_can_match_it(query: str) -> None:
     assert len(S) <= 2
 
 
+@pytest.mark.thorough
 @FEW
 @given(cases(EVERYTHING, nodes=8, events=6))
 def test_simplifying_changes_no_complex_event(case: tuple[Formula, Stream]) -> None:

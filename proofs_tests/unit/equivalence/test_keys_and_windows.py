@@ -45,6 +45,7 @@ from cerify.semantics.trees import children
 from cerify.semantics.values import Value, microseconds
 from proofs_tests.campaigns.keys_and_windows import judge
 from proofs_tests.campaigns.rule_pairs import decide_pair, rule_pairs
+from proofs_tests.support import sampled
 from proofs_tests.unit.automata.test_algebra import predicates
 
 # ---- keys and windows ----
@@ -207,7 +208,7 @@ PARTS: list[tuple[str, str, Claim, int | None]] = [
 
 
 @pytest.mark.parametrize(("left", "right", "claim", "length"), PARTS)
-@pytest.mark.parametrize("order", ["non-decreasing", "strict"])
+@pytest.mark.parametrize("order", sampled(["non-decreasing", "strict"], ["non-decreasing"]))
 def test_windows_on_parts_are_decided_by_clocks(
     left: str, right: str, claim: Claim, length: int | None, order: Order
 ) -> None:
@@ -288,6 +289,7 @@ def test_what_a_schema_lacks_is_in_no_register() -> None:
     assert isinstance(decided(f"({same}) ; A", "(C ; C ; C) ; A", "contained", schema=schema), Contained)
 
 
+@pytest.mark.thorough
 def test_keys_that_have_to_be_remembered_without_end_are_named() -> None:
     """LAST has to know the keys of all that may still become a better match."""
     body = "((A ; B) PARTITION BY [k]) ; C"
@@ -523,6 +525,7 @@ def test_pairs_of_rules_are_decided() -> None:
     assert [(pair.left, pair.right, pair.wrong) for pair in pairs if pair.wrong or not pair.is_decided] == []
 
 
+@pytest.mark.thorough
 def test_a_short_campaign_finds_nothing() -> None:
     assert [trial.contradiction for trial in (judge(i, 20) for i in range(60)) if trial.contradiction] == []
 

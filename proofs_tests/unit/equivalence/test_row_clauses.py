@@ -624,6 +624,7 @@ def test_where_none_is_found_it_is_undecided() -> None:
     assert isinstance(asked(FALLS, RISES, budget=Budget(seconds=0)), Undecided)
 
 
+@pytest.mark.thorough
 def test_an_error_of_one_alone_is_named() -> None:
     left, right = (f"AFTER MATCH SKIP TO B PATTERN (A B{q}) DEFINE A AS x = 1, B AS x = 2" for q in ("?", "??"))
     said = "; on the table (x = 1), (x = 2) the right ends in an error, which does not count as a difference: no row"
@@ -690,6 +691,7 @@ MADE = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", sampled(MADE, ["V"]))
 def test_tables_find_out_mutants(name: str) -> None:
     q = parse(f"MATCH_RECOGNIZE ({MADE[name]})")

@@ -98,6 +98,7 @@ rows.parse("MATCH_RECOGNIZE (ORDER BY x MEASURES LAST(A.x) AS y PATTERN (A) DEFI
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_every_language_is_parsed_and_evaluated_from_a_zip_file(tmp_path: Path) -> None:
     package, archive = Path(cerify.api.__file__).parent, tmp_path / "cerify.zip"

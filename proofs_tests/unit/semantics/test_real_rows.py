@@ -835,6 +835,7 @@ def test_texts_are_times_to_arrow_where_they_are_to_python(texts: list[str | Non
     )
 
 
+@pytest.mark.thorough
 @given(
     st.one_of(*(st.lists(st.one_of(st.none(), some), min_size=1, max_size=4) for some in (NUMBERS, FLOATS, TEXTS))),
     st.sampled_from([None, "s", "ms", "us", "ns"]),

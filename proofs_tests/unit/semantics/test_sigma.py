@@ -272,6 +272,7 @@ def test_the_definition_agrees_with_brute_force_and_with_cel(seed: int) -> None:
     assert differences(seed)[0] == ""
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_random_cases_tell_each_reading_apart_from_the_decisions() -> None:
     left = {words for n in range(4) for words, _ in readings(random_case(Random(n), PROFILES["rules"], 3, 5)[0])}

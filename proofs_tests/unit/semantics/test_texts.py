@@ -359,6 +359,7 @@ def test_the_seconds_may_be_a_fraction() -> None:
         check_time()
 
 
+@pytest.mark.thorough
 def test_the_tables_of_a_parser_are_kept_beside_bytecode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A second process reads them; damaged ones are built again."""
     packages, text = ("cerify.semantics.cel", parsing.PREDICATES), "A[x > 3] ; B WITHIN 3 seconds"

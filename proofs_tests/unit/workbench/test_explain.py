@@ -391,6 +391,7 @@ def test_what_is_not_in_the_way_stays_in_the_formula() -> None:
     assert relaxed_text(answer.rejection) == "T ; H FILTER T.tmp > 40 AND T.id = 0"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("profile", ["core", "figure3", "everything"])
 @pytest.mark.parametrize("cases", sampled([15, 150], [15]))
 def test_explanations_agree_with_the_interpreter(profile: str, cases: int) -> None:

@@ -543,6 +543,7 @@ def test_what_is_said_of_a_wrong_answer_shows_nothing_of_the_right_one(language:
             assert "sesame" not in printed(run("--exercises", str(file), "mine", other, "--json"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("language", "answer", "other"),
     [

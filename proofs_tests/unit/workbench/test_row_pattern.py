@@ -1136,6 +1136,7 @@ def test_a_division_of_whole_numbers_warns_unless_a_dialect_says_what_it_gives(r
             assert "is a whole number" not in run(*asked, *more)[2]
 
 
+@pytest.mark.thorough
 def test_an_empty_text_is_no_witness_in_oracle(run: Run, tmp_path: Path) -> None:
     clause = "MATCH_RECOGNIZE (ORDER BY o MEASURES COUNT(*) AS n PATTERN (A) DEFINE A AS {})"
     left, right = (clause.format(e) for e in ("s IS NULL", "TRIM(s) IS NULL"))

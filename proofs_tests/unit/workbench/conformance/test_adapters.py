@@ -414,6 +414,7 @@ def wrong_cases(module: ModuleType) -> tuple[list[str], int]:
     return wrong, answered
 
 
+@pytest.mark.thorough
 def test_epigrep_is_asked_what_the_query_means(epigrep: ModuleType) -> None:
     wrong, answered = wrong_cases(epigrep)
     # keys are texts there: an absent one, and conditions on the attribute that is one, are the engine's own
@@ -428,6 +429,7 @@ def test_epigrep_is_asked_what_the_query_means(epigrep: ModuleType) -> None:
      ('span.width - (span.kind == "events")', "span.width"), ("        return None", "        return 'none'"),
      ("int(value) if", "value if"), ("return repr(", "return str(")],
 )  # fmt: skip
+@pytest.mark.thorough
 def test_a_fault_of_the_translation_is_noticed(epigrep: ModuleType, before: str, after: str) -> None:
     text = (ADAPTERS / "python" / "epigrep_adapter.py").read_text(encoding="utf-8")
     assert before in text

@@ -211,6 +211,7 @@ def test_random_cases_are_those_that_are_claimed() -> None:
     assert len(set(queries)) > 10
 
 
+@pytest.mark.thorough
 def test_no_random_case_is_unclaimed_however_little_is_claimed() -> None:
     language = LANGUAGES["cel"]
     generator = language.require_cases().generator()
@@ -249,6 +250,7 @@ def test_an_engine_that_claims_matches_of_sase_is_asked_for_these_alone() -> Non
     assert Claims().restrict_case(one) is one
 
 
+@pytest.mark.thorough
 def test_operators_that_only_come_together_are_learnt_together() -> None:
     """Of MATCH_RECOGNIZE no query has a single operator."""
 

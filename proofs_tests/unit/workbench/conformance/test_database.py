@@ -110,6 +110,7 @@ def test_the_report_on_a_database() -> None:
     assert not refused.conforms
 
 
+@pytest.mark.thorough
 def test_an_error_of_the_database_is_an_error() -> None:
     report = conform(
         command_of_database(FAKE, ["value=broken"]), [c for c in CASES if c.feature == "row-quantified"][:6]

@@ -253,6 +253,7 @@ def defects_of_rule(engine: dict[str, str], rule: str, *logs: str) -> tuple[list
     return defects_behind(peeler, [r for r in results if r.outcome != "passed"], results), results
 
 
+@pytest.mark.thorough
 def test_where_a_rule_has_no_right_answer_several_wrong_ones_give_the_cause_and_one_does_not() -> None:
     rule, engine = RULE.format("temporal", ""), {"temporal-default": "one-rule"}
     found, results = defects_of_rule(engine, rule, "a", "b", "aa", "ab", "ba", "a.b", "bb", "aab")
@@ -261,6 +262,7 @@ def test_where_a_rule_has_no_right_answer_several_wrong_ones_give_the_cause_and_
     assert not any(defect.causes for defect in defects_of_rule(engine, rule, "a")[0])
 
 
+@pytest.mark.thorough
 def test_a_cause_says_how_many_answers_it_gives_alone() -> None:
     rule, engine = RULE.format("event_count", ", condition: {eq: 2}"), {"alerts": "last", "window": "unlimited"}
     found, results = defects_of_rule(engine, rule, "ab", "abb", "ab.a", "a.b", "aa.bb", "a", "abbb", "aabb.a")
@@ -276,6 +278,7 @@ def test_a_cause_says_how_many_answers_it_gives_alone() -> None:
     )
 
 
+@pytest.mark.thorough
 def test_of_choices_that_no_log_tells_apart_the_one_that_changes_less_is_first() -> None:
     rule = RULE.format("event_count", ", group-by: [Host], condition: {gte: 2}")
     (defect,) = defects_of_rule({"null_groups": "joined"}, rule, "a", "b", "ab", "aa", "a.b")[0]
@@ -530,6 +533,7 @@ def test_a_construct_that_never_answers_is_no_choice_of_it() -> None:
     assert defects[0].description == "the engine gives no match for any query with unless"
 
 
+@pytest.mark.thorough
 def test_of_choices_that_nothing_tells_apart_both_are_named() -> None:
     """An engine of sequences alone, of which each that begins is reported once."""
 

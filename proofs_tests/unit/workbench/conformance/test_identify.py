@@ -450,6 +450,7 @@ def test_a_meaning_without_a_name_has_none_and_leaves_the_others_theirs(
     assert {name: found[name].value for name in named} == named
 
 
+@pytest.mark.thorough
 def test_a_choice_that_differs_by_type_has_a_value_for_each() -> None:
     stages = [stage for stage in STAGES["cel"] if "absent" in stage.axes]
     for ask, by_type in (
@@ -824,6 +825,7 @@ def loses_finished_sides(question: EngineQuestion) -> EngineAnswer | None:
     return told
 
 
+@pytest.mark.thorough
 def test_a_fault_of_one_operator_beside_another_opens_the_axes_of_both() -> None:
     """`A OR (A ; A)` and `A:+` alone are right, and or=both had been named."""
     wanted = {"or", "loop@cplus", "seq@cseq", "alternatives"}
@@ -1203,6 +1205,7 @@ def test_the_axes_are_printed_with_what_tells_their_values_apart(run: Run) -> No
     assert run("identify", "--axes", "--engine", "kernel")[0] == 2
 
 
+@pytest.mark.thorough
 def test_a_case_that_is_made_to_separate_does() -> None:
     """Two values of an axis; those of `guard` beside a sequence that takes the next event."""
     known = Predictor("cel")

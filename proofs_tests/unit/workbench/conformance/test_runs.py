@@ -406,6 +406,7 @@ def test_under_a_policy_an_expected_match_is_not_explained_by_the_definition(
         assert f"cerify conform --policy {path} --case " in shown
 
 
+@pytest.mark.thorough
 def test_a_defect_of_an_engine_with_a_name_is_seen_again_by_the_name(tmp_path: Path) -> None:
     """The command that starts its adapter is in a folder of this machine, which no bug tracker knows."""
     path = tmp_path / "next.json"

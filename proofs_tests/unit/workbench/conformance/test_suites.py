@@ -427,6 +427,7 @@ def test_every_case_expects_what_the_meaning_says_today(start: int) -> None:
         assert match(parse_expressions(one.query), stream(one), evaluator="denotational") == one.matches, one.id
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("start", sampled(range(4), (0,)))
 @pytest.mark.parametrize("evaluator", ["automaton", "kernel"])
 def test_the_automata_agree_wherever_they_can(evaluator: str, start: int) -> None:

@@ -116,6 +116,7 @@ def test_keys_that_are_read_together_have_the_matches_of_each_alone(
     assert together / pairs > 8 / 30
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("pairs", sampled([15, 100], [15]))
 def test_small_keys_of_sase_have_the_rows_that_a_run_for_each_makes(
     pairs: int, monkeypatch: pytest.MonkeyPatch
