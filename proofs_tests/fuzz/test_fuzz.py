@@ -20,7 +20,7 @@ def test_the_good_inputs_are_read(name: str) -> None:
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_changed_inputs_are_read_or_refused(name: str) -> None:
-    found = fuzz(name, inputs=30)
+    found = fuzz(name, inputs=70)
     assert found.crashes == {}
     assert len(found.outcomes) > 1
 

@@ -196,7 +196,7 @@ REFUSED = [
     ("cel", "A FILTER A.x >= true", "order of Booleans"),
     ("cel", "A FILTER A[x in range(false, true)]", "order of Booleans"),
     ("cel", "A FILTER A[x in {1, 'a'}]", "not be well-formed: 1 is a number"),
-    ("cel", "A ; B", "STRICT around it"),
+    ("cel", "A ; B", "put STRICT around the formula"),
     ("cel", "NXT(A : B)", "only events"),
     ("cel", "(A : B) FILTER A.x = B.x", "only filters on single events"),
     ("cel", "A FILTER A.x like 'a.*'", "NOT, string patterns"),

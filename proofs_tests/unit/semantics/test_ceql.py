@@ -56,7 +56,7 @@ def test_text_stands_for_a_formula_of_cel_and_is_written_as_the_same_query(text:
     [
         ("SELECT ANY * FROM S WHERE A", "does not say which"),
         ("SELECT * FROM S WHERE any", "write `any`"),
-        ("SELECT A[x] FROM S WHERE A", "SELECT A alone"),
+        ("SELECT A[x] FROM S WHERE A", "write SELECT A"),
         ("SELECT * FROM S WHERE S>A", "write A"),
         ("SELECT * FROM S WHERE NOT(A)", "name the types"),
         ("SELECT * FROM S WHERE A FILTER A[x % 2 = 1]", "remainder"),

@@ -130,10 +130,10 @@ def test_parentheses_are_written_where_needed_only() -> None:
         ("y(I, I) := a(I); y(1, 2)", 0, 15, "the same name"),
         ("y(I) := a(I); y", 14, 15, "has 1 parameters"),
         ("y(I) := a(I); y(1)[n > 5]", 14, 25, "cannot have a condition"),
-        ("y(1) := a(I); y", 0, 4, "are names"),
+        ("y(1) := a(I); y", 0, 4, "must be names"),
         ("y[n > 5] := a; y", 0, 8, "a definition cannot have a condition"),
-        ("exists x (prior(a = x, x[n > 1]))", 23, 31, "no arguments and no condition in brackets"),
-        ("a(x) and exists x (b = x)", 9, 25, "cannot stand for"),
+        ("exists x (prior(a = x, x[n > 1]))", 23, 31, "cannot have arguments or a condition in brackets"),
+        ("a(x) and exists x (b = x)", 9, 25, "cannot stand both for"),
     ],
 )
 def test_errors_know_their_place(text: str, start: int, end: int, words: str) -> None:

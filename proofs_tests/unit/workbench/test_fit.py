@@ -168,7 +168,7 @@ def test_an_argument_of_another_kind() -> None:
 def test_a_time_that_no_event_has(text: str, language: str) -> None:
     """The file has one in another column, and nobody said which."""
     (warning,) = warned(text, language)
-    assert "no attribute 'time'" in warning.message or "and these have none" in warning.message
+    assert "no attribute 'time'" in warning.message or "the events have no times" in warning.message
     timed = Stream([Event(event.type, {"time": 1, **event.attributes}) for event in S])
     assert warned(text, language, timed) == []
 
