@@ -14,6 +14,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -44,6 +45,14 @@ def has_part(pattern: str) -> Fits:
     return lambda difference: re.search(pattern, difference["query"]) is not None
 
 
+def has_closure_beside_its_type(difference: Json) -> bool:
+    """Return whether a chain has a loop next to a step of the same type, and no match is missing."""
+    steps = re.findall(r"\b([A-Z]\w*)(\+|\{\d)?", difference["query"])
+    twice = any(one == other and (loop or next_loop) for (one, loop), (other, next_loop) in pairwise(steps))
+    answers = difference["expected"], difference["got"]
+    return twice and all(isinstance(answer, list) for answer in answers) and all(m in answers[1] for m in answers[0])
+
+
 def is_refused_by_the_engine(difference: Json) -> bool:
     """Return whether the engine refuses the query of a converter, or fails on it as eql does on one step."""
     return isinstance(difference["got"], str) and (
@@ -61,8 +70,14 @@ def is_of_the_same_instants(difference: Json) -> bool:
     return expected == got
 
 
+NESTED = r"[+}]\)?:?[+{]"  # a loop of a loop
 REFUSED = (("a-query-that-the-engine-refuses", is_refused_by_the_engine),)
 KINDS: Mapping[str, Sequence[tuple[str, Fits]]] = {
+    "flink-cep": (
+        ("next-after-a-nested-loop", has_part(rf"{NESTED}.* : ")),
+        ("nested-loop-after-any", has_part(rf" ; .*{NESTED}")),
+        ("inner-loop", has_part(NESTED)),
+    ),
     "flink-sql": (
         ("cast-to-an-integer", has_part(r"\bCAST\(")),
         ("mean-of-whole-numbers", has_part(r"\bAVG\(")),
@@ -70,6 +85,11 @@ KINDS: Mapping[str, Sequence[tuple[str, Fits]]] = {
         ("greedy-rows-are-not-given-back", has_part(r"PATTERN \([^)]*[*+}] ")),
         ("optional-variable-is-reluctant", has_part(r"PATTERN \([^)]*\w\? ")),
     ),
+    "opencep": (
+        ("some-contiguous-events", has_part(" : ")),
+        ("one-event-in-a-closure-and-beside-it", has_closure_beside_its_type),
+    ),
+    "pycer": (("contiguous-iteration-after-a-sequence", has_part(r" ; .*:[+{]")),),
     "sase": (
         ("kleene-plus-in-last-place", ends_in_a_kleene_plus_of_a_partition),
         ("one-component", has_one_component),

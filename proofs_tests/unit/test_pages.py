@@ -179,6 +179,10 @@ def test_a_difference_is_taken_to_the_finding_that_it_fits(capsys: pytest.Captur
     )  # fmt: skip
     status, lines = printed("sase", difference("SEQ(A a, B b) RETURN a.x", []))
     assert (status, lines[0], len(lines)) == (1, "      1 without a finding", 2)
+    for engine, query in (("flink-cep", "A++ : A"), ("flink-cep", "A ; A+++"), ("flink-cep", "(A:{2})+")):
+        assert printed(engine, difference(query, []))[0] == 0
+    assert [printed("opencep", difference(q, [{"at": 0, "events": [0]}]))[0] for q in ("A+ ; A", "A+ ; B")] == [0, 1]
+    assert printed("opencep", difference("A+ ; A", []))[0] == 1  # a match is missing
     other = [{"at": 1, "events": []}]
     assert printed("sigma-sqlite", difference("", other, "t", "t"))[0] == 0
     assert printed("sigma-sqlite", difference("", other, "t", "u"))[0] == 1
