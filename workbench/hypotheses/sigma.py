@@ -235,6 +235,12 @@ class LogOfConverter(LogOfRules):
                     yield self.alert_of(rule, events_of(waiting.pop(one.rule)), one)
 
     def occurrences(self, rule: SigmaCorrelation) -> dict[Any, list[AlertOccurrence]]:
+        if self.choices["matches"] == "one-by-one":
+            taken: dict[tuple[int, int], AlertOccurrence] = {}
+            groups = super().occurrences(rule)
+            for one in (one for some in groups.values() for one in some):
+                taken.setdefault((one.rule, one.at), one)  # of several alerts at an event the first counts
+            return {group: [one for one in some if taken[one.rule, one.at] is one] for group, some in groups.items()}
         if self.choices["alert-fields"] != "each":
             return super().occurrences(rule)
         found: dict[Any, dict[AlertOccurrence, None]] = {}
@@ -243,6 +249,11 @@ class LogOfConverter(LogOfRules):
             for group, some in super().occurrences(rule).items():
                 found.setdefault(group, {}).update(dict.fromkeys(one for one in some if one.alert.events))
         return {group: sorted(some, key=lambda one: (one.at, one.rule)) for group, some in found.items()}
+
+    def group_of(self, rule: SigmaCorrelation, alert: SigmaAlert, fields: tuple[str, ...]) -> Any:
+        if alert.rule in self.correlations and self.choices["alert-fields"] == "group":
+            fields = rule.group_by  # an alias of an inner rule is not followed
+        return super().group_of(rule, alert, fields)
 
     def value_of(self, alert: SigmaAlert, field: str) -> Value | None:
         if alert.events and self.choices["alert-fields"] == "each":

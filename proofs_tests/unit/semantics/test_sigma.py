@@ -1092,6 +1092,25 @@ def test_the_events_whose_fields_an_alert_has() -> None:
     assert found(one, ordered, {"kind": "a", "n": 1}, {"kind": "a", "n": 5}, {"kind": "b", "n": 0}) == [2]
 
 
+def test_an_inner_alert_counts_once_for_an_event_and_has_the_group_by_its_own_name() -> None:
+    """As rsigma 0.23 has it: no alias of the outer rule is followed to the group of an inner alert."""
+    rsigma = {"matches": "one-by-one", "counted": "matches", "null_groups": "joined", "alert-fields": "group"}
+    inner = {"type": "event_count", "rules": ["a", "b"], "group-by": ["u"], "condition": {"gte": 1}, "timespan": "9s"}
+    both = detection("b", {"kind": "a"})
+
+    def found(outer: dict[str, Any], **choices: str) -> list[int]:
+        documents = [{"title": "inner", "name": "inner", "correlation": inner}, detection("a", {"kind": "a"}), both]
+        outer = {"title": "t", "correlation": {"type": "event_count", "rules": ["inner"], "timespan": "5s", **outer}}
+        return found_by(
+            show_documents([outer, *documents]), [Event("event", {"kind": "a", "time": 0, "u": "x"})], **choices
+        )
+
+    assert found({"condition": {"gte": 2}}, **rsigma) == []
+    alias = {"aliases": {"who": {"inner": "u", "a": "u"}}, "group-by": ["who"], "rules": ["a", "inner"]}
+    assert found({"condition": {"gte": 2}, **alias}, **rsigma) == []
+    assert found({"condition": {"gte": 2}, **alias}, **rsigma | {"alert-fields": "last"}) == [0]
+
+
 def test_sums_of_no_numbers_and_alerts_without_fields() -> None:
     """As rsigma 0.23 has them: both are 0."""
     total = {"type": "value_sum", "timespan": "1s", "condition": {"lt": 2, "field": "n"}}
