@@ -31,7 +31,15 @@ from cerify.semantics.sigma.denote import (
 )
 from cerify.semantics.sigma.parse import load_documents
 from cerify.semantics.sigma.reading import SigmaReading, SigmaWindow
-from cerify.semantics.sigma.syntax import TEMPORAL, SigmaCorrelation, SigmaDetection, SigmaQuery, SigmaRule, rules_of
+from cerify.semantics.sigma.syntax import (
+    NUMERIC,
+    TEMPORAL,
+    SigmaCorrelation,
+    SigmaDetection,
+    SigmaQuery,
+    SigmaRule,
+    rules_of,
+)
 from cerify.semantics.trees import children, rebuilt
 from cerify.semantics.values import Microseconds, Value
 
@@ -285,7 +293,7 @@ class LogOfConverter(LogOfRules):
         if self.choices["chained"] == "silent":
             window = [one for one in window if one.at < of_p[-1].at or one.alert.rule not in self.correlations]
         number, events = super().measure(rule, window, of_p)
-        if self.choices["alert-fields"] == "each" and any(rule.values):  # an event without a value gives no fields
+        if self.choices["alert-fields"] == "each" and rule.kind in NUMERIC:  # an event without a number gives no fields
             events = events_of(one for one in window if one.values is not None)
         if number is None and rule.kind in ("value_sum", "value_avg") and self.choices["empty-sum"] == "zero":
             number = 0
