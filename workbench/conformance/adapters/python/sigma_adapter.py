@@ -284,21 +284,27 @@ def on_rsigma(run: RunMessage) -> Iterable[Json]:
 
     It names alerts only by the rule's id, so each rule gets its name as its id.
     """
+    title, rules = named_by_id(run.query)
+    fields = ({name: v for name, v in event.items() if name not in ("type", "time")} for event in run.events)
+    events = [[time // 1_000_000, one] for time, one in zip(instants(run), fields, strict=True)]
+    answer = _program().ask({"rules": rules, "events": events})
+    if isinstance(answer, dict):
+        raise Skip(f"rsigma refuses: {answer['refused']}")
+    return [{"at": place, "events": []} for place, raised in answer if raised == title]
+
+
+@functools.lru_cache(maxsize=64)
+def named_by_id(text: str) -> tuple[str, str]:
+    """Return the title of the correlation, and the rules with their names as ids. Raises Skip if pySigma refuses."""
     import yaml
     from sigma.exceptions import SigmaError
 
     try:
-        title = str(correlation_of(rules_of(run.query)).title)
+        title = str(correlation_of(rules_of(text)).title)
     except SigmaError as error:
         raise Skip(f"pySigma refuses the rules, so their correlation is not known: {error}") from None
-    fields = ({name: v for name, v in event.items() if name not in ("type", "time")} for event in run.events)
-    events = [[time // 1_000_000, one] for time, one in zip(instants(run), fields, strict=True)]
-    rules = filter(None, yaml.safe_load_all(run.query))
-    documents = [{**one, "id": one["name"]} if "name" in one else one for one in rules]
-    answer = _program().ask({"rules": yaml.safe_dump_all(documents), "events": events})
-    if isinstance(answer, dict):
-        raise Skip(f"rsigma refuses: {answer['refused']}")
-    return [{"at": place, "events": []} for place, raised in answer if raised == title]
+    rules = filter(None, yaml.safe_load_all(text))
+    return title, yaml.safe_dump_all({**one, "id": one["name"]} if "name" in one else one for one in rules)
 
 
 class LineProgram:
