@@ -22,6 +22,8 @@ from typing import Any, TypeAlias
 
 from cerify.equivalence.eql.letters import NAMED_BY_TYPE, EventLetter, FilterAlphabet
 from cerify.equivalence.eql.mutants import condition_mutants
+from cerify.equivalence.eql.nearby import values_near
+from cerify.equivalence.eql.texts import language_of
 from cerify.equivalence.eql.translate import eql_to_cel
 from cerify.equivalence.generate.generator import Generator
 from cerify.equivalence.verdict import Claim, Different, Level, Undecided
@@ -30,6 +32,7 @@ from cerify.semantics.cel.parse import parse as parse_cel
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.cel.syntax import show as show_cel
 from cerify.semantics.eql import syntax as eql
+from cerify.semantics.eql.conditions import condition_test
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import TIME, Event, Match, Stream
 from cerify.semantics.packages import installed
@@ -233,6 +236,8 @@ def _name(name: str) -> str:
 Judge: TypeAlias = Callable[[Sequence[Event]], list[SigmaAlert]]
 EDGE = 6  # positions from either end of a long log at which it is changed
 MOST_BURST = 400
+MOST_VALUES, MOST_TEXTS, MOST_FIRST_LETTERS = 24, 5, 8
+TEXT = eql.EventField("text")
 RANDOM_LOGS = 300
 MOST_LOGS, MOST_LOGS_OF_TESTS, MOST_FIRING_LOGS, MOST_KEPT_EVENTS = 4_000, 1_500, 400, 100_000
 MOST_DISTINGUISHING_LOGS = 200
@@ -260,7 +265,11 @@ class _Draft:
         return replace(self, letter=letter, more=tuple((n, v) for n, v in self.more if n not in own))
 
     def having(self, name: str, value: Value | None) -> _Draft:
-        return replace(self, more=(*((n, v) for n, v in self.more if n != name), (name, value)))
+        return _Draft(self.letter, self.gap, (*[one for one in self.more if one[0] != name], (name, value)))
+
+    def after(self, gap: int) -> _Draft:
+        """Return the draft with another gap."""
+        return _Draft(self.letter, gap, self.more)
 
 
 Drafts: TypeAlias = tuple[_Draft, ...]
@@ -291,6 +300,12 @@ class LogSearch:
                     self.equal.setdefault(other, []).append(one)
         self.coerced = list(dict.fromkeys((name, change) for query in queries for _, name, change in _coercions(query)))
         self.tested = [name for name in dict.fromkeys(fields_) if name not in known]
+        self._spans = sorted({rule.seconds * SECOND for rule in self.correlations})
+        self._linked = _find_linked_fields(self.correlations)
+        self._events: dict[tuple[int, int], tuple[_Draft, Event]] = {}  # a draft is kept, so that its identity is
+        self._fired: dict[sigma.SigmaDetection, _Draft | None] = {}
+        self._values: dict[tuple[str, int], list[Value]] = {}  # by a field and a number
+        self._texts: dict[str, list[str]] = {}  # by an operator and regular expressions
 
     def knows(self, query: sigma.SigmaQuery) -> bool:
         """Return whether the detections of a query, and the fields of its groups, are those of this search."""
@@ -304,13 +319,18 @@ class LogSearch:
         if instead is not None and rule == instead[0]:
             return instead[1]
         if isinstance(rule, sigma.SigmaDetection):
-            number = self.detections.index(rule)
-            letter = min(
-                (one for one in self.letters if number in one.passes), key=lambda o: len(o.passes), default=None
-            )
-            if letter is None:
-                return ()
-            return (self._with_all_fields(self._giving(_Draft(letter, SECOND, ()), dict.fromkeys(self.groups, "a"))),)
+            if rule not in self._fired:
+                number = self.detections.index(rule)
+                letters = sorted((one for one in self.letters if number in one.passes), key=lambda o: len(o.passes))
+                drafts = [
+                    self._with_all_fields(self._giving(_Draft(letter, SECOND, ()), dict.fromkeys(self.groups, "a")))
+                    for letter in letters[:MOST_FIRST_LETTERS]
+                ]
+                # an event with a value of its own for a field of the group may have no group with the others
+                self._fired[rule] = min(
+                    drafts, key=lambda d: sum(v != "a" for n, v in d.more if n in self.groups), default=None
+                )
+            return () if (draft := self._fired[rule]) is None else (draft,)
         return self._measuring(rule, self._choose_number(rule), instead)
 
     def _choose_number(self, rule: sigma.SigmaCorrelation) -> float:
@@ -332,12 +352,30 @@ class LogSearch:
             ]
         else:
             drafts = [draft.having(name, wanted) for draft in parts[0] for name in rule.values[0]]
+        for fields_ in zip(*rule.keys, strict=True):
+            drafts = self._sharing(drafts, fields_[0])
         return self._within(rule, drafts)
+
+    def _sharing(self, drafts: Sequence[_Draft], name: str) -> list[_Draft]:
+        """Return drafts with one value for a field of their group, as far as the same detections still find them."""
+        links, own = self._linked.get(name, (name,)), [draft.event(BEGIN).attributes for draft in drafts]
+        values = list(dict.fromkeys(one[link] for one in own for link in links if link in one))
+        for value in values if len(values) > 1 else ():
+            others = [self._with_value(draft, name, value) for draft in drafts]
+            if all(self._list_detected(one) == self._list_detected(o) for one, o in zip(drafts, others, strict=True)):
+                return others
+        return list(drafts)
+
+    def _with_value(self, draft: _Draft, name: str, value: Value | None) -> _Draft:
+        """Return the draft with this value in a field of groups, and in the fields that aliases link to it."""
+        for one in self._linked.get(name, (name,)):
+            draft = self._tied(draft, one, value)
+        return draft
 
     def _within(self, rule: sigma.SigmaCorrelation, drafts: Sequence[_Draft]) -> Drafts:
         """Return drafts of events inside one window of a correlation."""
         gap = min(SECOND, rule.seconds * SECOND // (2 * max(len(drafts), 1)))
-        return tuple(replace(draft, gap=min(draft.gap, gap)) for draft in drafts)
+        return tuple(draft.after(min(draft.gap, gap)) for draft in drafts)
 
     def _draft_near(self, rule: sigma.SigmaCorrelation) -> Iterator[Drafts]:
         """Yield events that nearly satisfy a condition: one too many, halves of a sum, values around a percentile."""
@@ -375,7 +413,7 @@ class LogSearch:
             for first, second in permutations(values, 2):
                 low, high = (self._measuring(rule, value)[:1] for value in (first, second))
                 for gap in (SECOND, (rule.seconds + 1) * SECOND):
-                    yield (*low, *(replace(draft, gap=gap) for draft in high))
+                    yield (*low, *(draft.after(gap) for draft in high))
                 if names := dict.fromkeys(self.groups, "b"):
                     yield (*(self._giving(draft, names) for draft in low), *high)
 
@@ -396,13 +434,13 @@ class LogSearch:
     def _giving(self, draft: _Draft, values: Mapping[str, Value], n: int = 0) -> _Draft:
         """Return a draft with these field values, or others that its letter allows. n: the first other to try."""
         for name, value in values.items():
-            for other in (value, *self._values_of(name, n)):
-                changed = self._tied(draft, name, other)
-                event = changed.event(BEGIN)
-                if all(self._tests[i](event) for i in draft.letter.passes):
-                    draft = changed
-                    break
+            others = (self._tied(draft, name, other) for other in (value, *self._values_of(name, n)))
+            draft = next((one for one in others if self._passes(one) == draft.letter.passes), draft)
         return draft
+
+    def _passes(self, draft: _Draft) -> set[int]:
+        """Return the numbers of the detections that find the event of a draft."""
+        return {number for number, found in enumerate(self._list_detected(draft)) if found}
 
     def _tied(self, draft: _Draft, name: str, value: Value | None) -> _Draft:
         """Return the draft with this value in a field, and in the fields that conditions require to be equal to it."""
@@ -429,32 +467,68 @@ class LogSearch:
         return [test(event) for test in self._tests]
 
     def _values_of(self, name: str, n: int) -> list[Value]:
-        """Return values that conditions look for in a field, starting with the nth; a pattern gives another value for
-        each n.
+        """Return values that conditions look for in a field, starting with the nth; a pattern, an expression or a
+        network gives another value for each n.
         """
+        if (name, n) in self._values:
+            return self._values[name, n]
         found: list[Value] = []
         for node in (node for rule in self.detections for node in subtrees(rule.condition)):
-            if isinstance(node, eql.ValueLookup) and node.term == eql.EventField(name):
-                if node.operator in ("in", "in~"):
-                    found += (value for value in node.values if value is not None)
-                elif node.operator in ("like", "like~"):
-                    found += (str(value).replace("*", f"v{n}").replace("?", "x") for value in node.values)
-        return found[n:] + found[:n]
+            match node:
+                case eql.ValueLookup(operator, eql.EventField(field), values) if field == name:
+                    if operator in ("in", "in~"):
+                        found += (value for value in values if value is not None)
+                    elif operator in ("like", "like~"):
+                        found += (str(value).replace("*", f"v{n}").replace("?", "x") for value in values)
+                    else:
+                        texts = self._texts_matching(operator, values)
+                        found += (change for text in texts for change in (f"{text}v{n}", f"v{n}{text}"))
+                        found += texts[n % max(len(texts), 1) :]
+                case eql.FunctionCall("cidrMatch", _, (eql.EventField(field), eql.FieldConstant(str(block)))):
+                    if field == name:
+                        network = ip_network(block, strict=False)
+                        found.append(str(network[n % network.num_addresses]))
+        near = [one[0] for one in self.alphabet.values_of(name) if one]
+        self._values[name, n] = list(dict.fromkeys((*found[n:], *found[:n], *near[:MOST_VALUES])))
+        return self._values[name, n]
+
+    def _texts_matching(self, operator: str, patterns: tuple[object, ...]) -> list[str]:
+        """Return a few texts that regular expressions match."""
+        key = f"{operator} {patterns}"
+        if key not in self._texts:
+            test = condition_test(eql.ValueLookup("regex~" if operator == "regex~" else "regex", TEXT, patterns))  # type: ignore[arg-type]
+            with suppress(PatternError):
+                near = values_near([eql.ValueLookup("regex", TEXT, patterns)])  # type: ignore[arg-type]
+                some = (one for one in near if isinstance(one, str) and test(Event("", {TEXT.name: one})))
+                self._texts[key] = list(islice(some, MOST_TEXTS))
+        return self._texts.get(key, [])
 
     def _near_values(self, draft: _Draft, name: str) -> list[Value]:
-        """Return other values for a field used in conditions: the draft's value in the other case, and a different
-        value.
+        """Return other values for a field: the draft's value in the other case, two values with which the same
+        detections find the draft, and one value for each other set of detections.
         """
-        known = self._values_of(name, 1)
         own = draft.event(BEGIN).attributes.get(name)
-        return [*([own.swapcase()] if known and isinstance(own, str) else []), *known[:1]]
+        known = [value for value in self._values_of(name, 1) if value != own]
+        if not known:
+            return []
+        passes, seen = self._passes(draft), dict[frozenset[int], int]()
+        near: list[Value] = [own.swapcase()] if isinstance(own, str) else []
+        for value in known:
+            found = frozenset(self._passes(self._tied(draft, name, value)))
+            seen[found] = seen.get(found, 0) + 1
+            near += [value] * (seen[found] <= (2 if found == passes else 1))
+        return near
 
-    def logs(self, rng: Random) -> Iterator[list[Event]]:
-        """Yield logs on which a rule fires, these logs with one or two changes, and random logs."""
+    def bases(self) -> list[Drafts]:
+        """Return events with which the rules that raise alerts should fire, and events that nearly do so."""
         first = [base for rule in self.roots if (base := self.firing(rule))]
         near = [(one, drafts) for one in self.correlations for drafts in self._draft_near(one)]
         bases = [*first, *(base for two in near for rule in self.roots if (base := self.firing(rule, two)))]
-        bases = list(dict.fromkeys([*bases, *((*base, *base) for base in first)]))
+        return list(dict.fromkeys([*bases, *((*base, *base) for base in first)]))
+
+    def logs(self, rng: Random) -> Iterator[list[Event]]:
+        """Yield logs on which a rule fires, these logs with one or two changes, and random logs."""
+        bases = self.bases()
         for base in bases:
             yield self._timed(base)
         for rule in self.roots:
@@ -466,81 +540,117 @@ class LogSearch:
             singles = list(islice(self._changes(base), 4_000))
             for _ in range(RANDOM_LOGS):
                 drafts, start = rng.choice(singles)
-                nearby = list(islice(self._changes(drafts), 4_000)) if drafts else [(drafts, 0)]
-                yield self._timed(nearby[rng.randrange(len(nearby))][0], start)
+                nearby = list(self._changes_at(drafts, rng.choice(self._places(drafts)))) if drafts else [drafts]
+                yield self._timed(rng.choice(nearby), start)
+
+    def logs_with(self, letters: Sequence[EventLetter]) -> Iterator[list[Event]]:
+        """Yield logs on which a rule fires, with one of these letters at one place, or in place of another letter."""
+        for base in self.bases():
+            yield self._timed(base)
+            yield from map(self._timed, self._change_letters(base, letters))
+            for i in self._places(base):
+                for letter in letters:
+                    draft = base[i].with_letter(letter)
+                    values = {name: value for name, value in base[i].more if value is not None}
+                    for changed in (draft, self._with_all_fields(self._giving(draft, values))):
+                        yield self._timed((*base[:i], changed, *base[i + 1 :]))
+                        yield self._timed((*base[: i + 1], changed, *base[i + 1 :]))
+
+    def _change_letters(self, base: Drafts, letters: Sequence[EventLetter]) -> Iterator[Drafts]:
+        """Yield the drafts with one letter in place of another, in all events that have it."""
+        for old in dict.fromkeys(draft.letter for draft in base):
+            for letter in letters:
+                drafts = [d.with_letter(letter) if d.letter == old else d for d in base] if letter != old else []
+                yield from [tuple(drafts)] * bool(drafts)
+                for name in self.groups if drafts else ():
+                    if (value := letter.attributes().get(name)) is not None:
+                        drafts = [self._with_value(draft, name, value) for draft in drafts]
+                        yield tuple(drafts)
+
+    def _places(self, base: Drafts) -> list[int]:
+        """Return the positions at which events are changed: the first ones and the last ones."""
+        return [i for i in range(len(base)) if i < EDGE or i >= len(base) - EDGE]
 
     def _timed(self, drafts: Drafts, start: int = 0) -> list[Event]:
         time, events = BEGIN + start, []
         for number, draft in enumerate(drafts):
             time += draft.gap if number else 0
-            events.append(draft.event(time))
+            key = id(draft), time
+            if key not in self._events:
+                self._events[key] = draft, draft.event(time)
+            events.append(self._events[key][1])
         return events
 
     def _changes(self, base: Drafts) -> Iterator[tuple[Drafts, int]]:
         """Yield (drafts, start): the drafts with one change, and the offset of the first event in microseconds."""
-        n, spans = len(base), sorted({rule.seconds * SECOND for rule in self.correlations})
-        places = [i for i in range(n) if i < EDGE or i >= n - EDGE]
+        yield from ((drafts, 0) for drafts in self._change_wholly(base))
+        for i in self._places(base):
+            yield from ((drafts, 0) for drafts in self._changes_at(base, i))
+        for span in self._spans:
+            yield base, span - 1_000 - BEGIN % span
+            yield (*base, base[0].after(3 * span), *base[1:]), 0
+            yield (*base, base[-1].after(3 * span)), 0
+            yield (*base, base[-1].after(span)), 0
 
-        def substitute(i: int, *drafts: _Draft) -> Drafts:
+    def _changes_at(self, base: Drafts, i: int) -> Iterator[Drafts]:
+        """Yield the drafts changed at one position."""
+        starts = {0, *(j for i, (one, o) in enumerate(pairwise(base)) if one.letter != o.letter for j in (i, i + 1))}
+
+        def substitute(*drafts: _Draft) -> Drafts:
             return (*base[:i], *drafts, *base[i + 1 :])
 
-        for i in places:
-            yield substitute(i), 0
-            before = sum(d.gap for d in base[1:]) - base[i].gap
-            for span in spans:
-                for over in (0, 1_000, SECOND, -1_000):
+        yield substitute()
+        ends = [sum(d.gap for d in base[1:])]
+        ends += (sum(d.gap for d in base[j + 1 : i + 1]) for j in sorted(starts) if j < i)
+        for span in self._spans:
+            for over in (0, 1_000, SECOND, -1_000):
+                for before in dict.fromkeys(end - base[i].gap for end in ends):
                     if i and span + over >= before:
-                        yield substitute(i, replace(base[i], gap=span + over - before)), 0
-                    yield substitute(i, replace(base[i], gap=max(span + over, 0))), 0
-            yield substitute(i, replace(base[i], gap=0)), 0
-            yield substitute(i, base[i], replace(base[i], gap=0)), 0
-            yield substitute(i, base[i], base[i]), 0
-            if i + 1 < n:
-                yield (
-                    (
-                        *base[:i],
-                        replace(base[i + 1], gap=base[i].gap),
-                        replace(base[i], gap=base[i + 1].gap),
-                        *base[i + 2 :],
-                    ),
-                    0,
-                )
-                same = replace(base[i], gap=0)
-                yield (*base[:i], replace(base[i + 1], gap=base[i].gap), same, *base[i + 2 :]), 0
-            for name in self.groups:
-                for key in ("b", "A", None, *self._near_values(base[i], name)):
-                    yield substitute(i, self._tied(base[i], name, key)), 0
-            for name in self.counted:
-                for other in ("v0", "V0", "v1", None, 0, 1, *self._bounds()):
-                    yield substitute(i, base[i].having(name, other)), 0
-            for name in self.tested:
-                yield substitute(i, base[i].having(name, None)), 0
-            yield from ((substitute(i, draft), 0) for draft in self._coerced(base[i]))
-            for letter in self.letters:
-                yield substitute(i, base[i].with_letter(letter)), 0
-                yield substitute(i, base[i], base[i].with_letter(letter)), 0
-                yield substitute(i, base[i].with_letter(letter), base[i]), 0
-        yield from ((tuple(drafts), 0) for drafts in zip(*map(self._coerced, base), strict=False))
+                        yield substitute(base[i].after(span + over - before))
+                yield substitute(base[i].after(max(span + over, 0)))
+        yield substitute(base[i].after(0))
+        yield substitute(base[i], base[i].after(0))
+        yield substitute(base[i], base[i])
+        if i + 1 < len(base):
+            first = base[i + 1].after(base[i].gap)
+            for gap in (base[i + 1].gap, 0):
+                yield (*base[:i], first, base[i].after(gap), *base[i + 2 :])
+        for name in self.groups:
+            for key in dict.fromkeys(("b", "A", None, *self._near_values(base[i], name))):
+                yield substitute(self._tied(base[i], name, key))
+        for name in self.counted:
+            near = self._near_values(base[i], name)
+            for other in dict.fromkeys(("v0", "V0", "v1", None, 0, 1, *self._bounds(), *near)):
+                yield substitute(base[i].having(name, other))
+        for name in self.tested:
+            yield substitute(base[i].having(name, None))
+        yield from (substitute(draft) for draft in self._coerced(base[i]))
+        for letter in self.letters:
+            yield substitute(base[i].with_letter(letter))
+            yield substitute(base[i], base[i].with_letter(letter))
+            yield substitute(base[i].with_letter(letter), base[i])
+
+    def _change_wholly(self, base: Drafts) -> Iterator[Drafts]:
+        """Yield the drafts changed alike in all places, or in the second half."""
+        yield from (tuple(drafts) for drafts in zip(*map(self._coerced, base), strict=False))
+        yield from self._change_letters(base, self.letters)
         for name in (*self.groups, *self.counted):
-            known = self._values_of(name, 0)
+            known = self._values_of(name, 0)[:MOST_VALUES]
             for value in ("A", None, 1, *known, *(v.swapcase() for v in known if isinstance(v, str))):
-                yield tuple(self._tied(draft, name, value) for draft in base), 0
+                yield tuple(self._with_value(draft, name, value) for draft in base)
         for name in (*self.groups, *self.counted):  # one value for another, in all of its events
             values = list(dict.fromkeys(v for d in base[:EDGE] if isinstance(v := dict(d.more).get(name), str)))
             for value, other in permutations(values[:3], 2):
-                yield tuple(d.having(name, other.swapcase()) if (name, value) in d.more else d for d in base), 0
+                yield tuple(d.having(name, other.swapcase()) if (name, value) in d.more else d for d in base)
         for name in self.groups:
-            yield (*base[: n // 2], *(self._tied(draft, name, "b") for draft in base[n // 2 :])), 0
+            half = len(base) // 2
+            for value in ("b", *self._near_values(base[-1], name)[:3]):
+                yield (*base[:half], *(self._with_value(draft, name, value) for draft in base[half:]))
         for absent in (*((name,) for name in self.tested), *self._fields_of_groups()):
             drafts = base
             for name in absent:
                 drafts = tuple(draft.having(name, None) for draft in drafts)
-            yield drafts, 0
-        for span in spans:
-            yield base, span - 1_000 - BEGIN % span
-            yield (*base, replace(base[0], gap=3 * span), *base[1:]), 0
-            yield (*base, replace(base[-1], gap=3 * span)), 0
-            yield (*base, replace(base[-1], gap=span)), 0
+            yield drafts
 
     def _fields_of_groups(self) -> Iterable[tuple[str, ...]]:
         """Return the sets of fields that different rules use as one group field, and the set of all group fields.
@@ -564,6 +674,17 @@ class LogSearch:
     def _bounds(self) -> set[float]:
         bounds = {bound for rule in self.correlations for _, bound in rule.thresholds}
         return {bound + d for bound in bounds for d in (-1, -0.5, 0, 0.5, 1)}
+
+
+def _find_linked_fields(correlations: Iterable[sigma.SigmaCorrelation]) -> dict[str, tuple[str, ...]]:
+    """Map each field of groups to the fields that have its value in the other events of a group, by aliases."""
+    links: list[set[str]] = []
+    for rule in correlations:
+        for fields_ in zip(rule.group_by, *rule.keys, strict=True):
+            joined = [one for one in links if one & {*fields_}]
+            links = [one for one in links if one not in joined] + [{*fields_}.union(*joined)]
+    keys = list(dict.fromkeys(name for rule in correlations for names in rule.keys for name in names))
+    return {name: tuple(key for key in keys if key in link) for link in links for name in link}
 
 
 def fires_on_some_log(query: sigma.SigmaQuery) -> bool | None:
@@ -626,8 +747,25 @@ def _find_separating_log(
 
 def judge(query: sigma.SigmaQuery, reading: SigmaReading = SPECIFICATION) -> Judge:
     """Return a function from a log to the alerts that a query raises."""
-    tests: DetectionTests = {}
+    tests: DetectionTests = {
+        id(rule): (rule, _remembering(detection_test(rule, reading.case, reading.absent)))
+        for rule in sigma.rules_of(query)
+        if isinstance(rule, sigma.SigmaDetection)
+    }
     return lambda log: alerts_of(query, log, reading, tests=tests)
+
+
+def _remembering(test: Callable[[Event], bool]) -> Callable[[Event], bool]:
+    """Return the test that looks only once at each event, because the logs of a search have most events in common."""
+    known: dict[int, tuple[Event, bool]] = {}
+
+    def satisfied(event: Event) -> bool:
+        found = known.get(id(event))
+        if found is None:
+            known[id(event)] = found = event, test(event)  # the event is kept, so that its identity is
+        return found[1]
+
+    return satisfied
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -676,11 +814,27 @@ def compare_sigma(
 
     log = find_log(islice(search.logs(Random(0)), MOST_LOGS), differing_alerts, lambda _: [])
     if log is None:
-        return Undecided("no log was found on which the rules differ, but it is not proved that there is no such log")
+        why = "no log was found on which the rules differ, but it is not proved that there is no such log"
+        tried = [] if search.alphabet.exact else list(dict.fromkeys(_tests_of_some_values((left, right))))
+        more = f"; {' and '.join(tried)} {'was' if len(tried) == 1 else 'were'} tried with some values only" * bool(
+            tried
+        )
+        return Undecided(why + more)
     only, others = differences(log)
     at = min(m.at for m in (*only, *others))
     left_only, right_only = (tuple(sorted(m for m in side if m.at == at)) for side in (only, others))
     return Different(Stream(log[: at + 1]), at, left_only, right_only, False)
+
+
+def _tests_of_some_values(queries: Iterable[sigma.SigmaQuery]) -> Iterator[str]:
+    """Yield the tests that are tried with some values only: expressions without a form as texts, and two fields."""
+    conditions = [r.condition for q in queries for r in sigma.rules_of(q) if isinstance(r, sigma.SigmaDetection)]
+    for node in (node for condition in conditions for node in subtrees(condition)):
+        match node:
+            case eql.ValueLookup("regex" | "regex~") if language_of(node) is None:
+                yield sigma.show_condition(node)
+            case eql.FieldComparison(_, eql.EventField(), eql.EventField()):
+                yield sigma.show_condition(node)
 
 
 def _with_patterns_of(left: sigma.SigmaQuery, right: sigma.SigmaQuery) -> sigma.SigmaQuery:
@@ -743,9 +897,14 @@ def _agree(left: sigma.SigmaQuery, right: sigma.SigmaQuery, search: LogSearch, c
     return (
         len(left.rules) == len(right.rules)
         and all(map(all_alike, left.rules, right.rules))
-        and search.alphabet.agree(pairs)
-        and all(search.alphabet.implies(i, j) for i, j in implied)
-        and search.alphabet.exact
+        and (
+            search.alphabet.agree_by_form([*pairs, *implied])
+            or (
+                search.alphabet.agree(pairs)
+                and all(search.alphabet.implies(i, j) for i, j in implied)
+                and search.alphabet.exact
+            )
+        )
     )
 
 
@@ -1028,6 +1187,8 @@ def readings(query: sigma.SigmaQuery) -> Iterator[tuple[str, SigmaReading]]:
     for one in fields(SigmaReading):
         if BEARS[one.name] in used or (one.name == "counted" and "several-added" in used):
             for value in SigmaReading.possible_answers(one.name)[1:]:
+                if value == "wildcards" and "whole-text" not in used:
+                    continue
                 yield f"{one.name}={value}", replace(SPECIFICATION, **{one.name: value})  # type: ignore[arg-type]
 
 
@@ -1052,7 +1213,7 @@ def features_of(rule: sigma.SigmaRule) -> Iterator[str]:
             if isinstance(node, eql.NegatedCondition):
                 yield "not"
             elif isinstance(node, eql.ValueLookup) and node.operator in ("in~", "like~"):
-                yield "text"
+                yield from ("text", *(["whole-text"] * (node.operator == "in~")))
             elif isinstance(node, eql.ValueLookup) and node.operator in ("in", "like"):
                 texts = (value for value in node.values if isinstance(value, str))
                 yield from ["cased"] * any(value != value.swapcase() for value in texts)
@@ -1127,14 +1288,16 @@ def make_sigma_tests(query: sigma.SigmaQuery) -> SigmaTests:
     wrong: list[tuple[str, Judge, sigma.SigmaQuery]] = [(words, judge(m), m) for words, m in mutants_of(query)]
     wrong += [(words, other, query) for words, other in _coercing_judges(query)]
     wrong += [(f"reading {words}", judge(query, reading), query) for words, reading in readings(query)]
+    same_readings = {f"reading {words}" for words in _readings_without_effect(query)}
     for words, other, mutant in wrong:
         killer = _find_separating_log(logs, right, other, _places)
         if killer is None:
+            mutant = query if mutant is query else _with_patterns_of(query, mutant)
             both = search if search.knows(mutant) else LogSearch((query, mutant))
-            if mutant is not query and _agree(query, mutant, both):
+            if (mutant is not query and _agree(query, mutant, both)) or words in same_readings:
                 equal.append(words)
                 continue
-            own = None if both is search else list(islice(both.logs(Random(0)), MOST_LOGS_OF_MISTAKES))
+            own = None if both is search else list(_logs_of_mistake(query, mutant, both))
             for said in (_places, _said):  # many converters say no more than where alerts are
                 killer = _find_separating_log(logs, right, other, said)
                 if killer is None:
@@ -1150,6 +1313,69 @@ def make_sigma_tests(query: sigma.SigmaQuery) -> SigmaTests:
         kills.setdefault(killer, []).append(words)
     tests = (SigmaTest(tuple(log), tuple(right(log)), tuple(kills.get(n, ()))) for n, log in enumerate(logs))
     return SigmaTests(tuple(tests), len(wrong), tuple(equal), tuple(left))
+
+
+def _logs_of_mistake(
+    query: sigma.SigmaQuery, mutant: sigma.SigmaQuery, search: LogSearch
+) -> Iterator[list[Event]]:  # fmt: skip
+    """Yield logs for a mistake: first those with an event that only one of two detections finds."""
+    mine, theirs = ([r for r in sigma.rules_of(q) if isinstance(r, sigma.SigmaDetection)] for q in (query, mutant))
+    places = [(search.detections.index(o), search.detections.index(m)) for o, m in zip(mine, theirs, strict=False)]
+    telling = [
+        letter for letter in search.letters if any((i in letter.passes) != (j in letter.passes) for i, j in places)
+    ]
+    yield from islice(search.logs_with(telling) if telling else (), MOST_LOGS_OF_MISTAKES)
+    yield from islice(search.logs(Random(0)), MOST_LOGS_OF_MISTAKES)
+
+
+def _readings_without_effect(query: sigma.SigmaQuery) -> Iterator[str]:
+    """Yield the readings of absent fields that change nothing, because the detections need these fields.
+
+    Each is written as axis=value. Raises BudgetExceeded.
+    """
+    rules = list(sigma.rules_of(query))
+    detections = [rule for rule in rules if isinstance(rule, sigma.SigmaDetection)]
+    needed: dict[str, set[tuple[int, str]]] = {"null_groups=joined": set(), "null_values=kept": set()}
+    for rule in rules:
+        if isinstance(rule, sigma.SigmaCorrelation):
+            for part, keys, values in zip(rule.rules, rule.keys, rule.values, strict=True):
+                if isinstance(part, sigma.SigmaDetection):
+                    needed["null_groups=joined"] |= {(detections.index(part), name) for name in keys}
+                    number = detections.index(part) if rule.kind not in sigma.NUMERIC else -1
+                    needed["null_values=kept"] |= {(number, name) for name in values}
+                elif keys or values:
+                    needed["null_groups=joined"] |= {(-1, name) for name in keys if name not in part.group_by}
+                    needed["null_values=kept"] |= {(-1, name) for name in values if name not in part.group_by}
+    filters = [eql.EventFilter(None, rule.condition) for rule in detections]
+    names = list(dict.fromkeys(name for pairs in needed.values() for _, name in pairs))
+    filters += [eql.EventFilter(None, eql.FieldComparison("!=", eql.EventField(n), NULL)) for n in names]
+    alphabet = FilterAlphabet(filters, False)
+    for words, pairs in needed.items():
+        if all(i >= 0 and alphabet.implies(i, len(detections) + names.index(name)) for i, name in sorted(pairs)):
+            yield from [words] * alphabet.exact
+    known = [eql.EventFilter(None, _known_true(rule.condition)) for rule in detections]
+    alphabet = FilterAlphabet([*filters[: len(detections)], *known], False)
+    if alphabet.agree((i, len(detections) + i) for i in range(len(detections))):
+        yield from ["absent=unknown"] * alphabet.exact
+
+
+NULL = eql.FieldConstant(None)
+
+
+def _known_true(condition: eql.Condition, truth: bool = True) -> eql.Condition:
+    """Return when a condition is true, or false, if a test of an absent field is neither true nor false."""
+    match condition:
+        case eql.NegatedCondition(part):
+            return _known_true(part, not truth)
+        case eql.AllConditions(parts) | eql.AnyConditions(parts):
+            kind = eql.AllConditions if isinstance(condition, eql.AllConditions) is truth else eql.AnyConditions
+            return kind(tuple(_known_true(part, truth) for part in parts))
+    if truth:
+        return condition
+    if isinstance(condition, eql.FieldComparison) and NULL in (condition.left, condition.right):
+        return eql.NegatedCondition(condition)
+    there = (eql.FieldComparison("!=", field, NULL) for field in eql.fields_of(condition))
+    return eql.AllConditions((eql.NegatedCondition(condition), *there))
 
 
 Meaning: TypeAlias = Callable[[Sequence[Event]], tuple[object, ...]]

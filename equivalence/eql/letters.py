@@ -87,6 +87,7 @@ class FilterAlphabet:
                 constant = eql.FieldConstant(filter_.category)
                 category = self._true(eql.FieldComparison("==", eql.EventField(CATEGORY), constant))
             self._solver.add(variable == z3.And(category, self._true(filter_.condition)))
+        self._definitions = list(self._solver.assertions())
         self._fields = _fields_together(self._names)
         self._candidates = {names: list(self._candidates_of(names)) for names in set(self._fields.values())}
 
@@ -111,6 +112,12 @@ class FilterAlphabet:
     def agree(self, pairs: Iterable[tuple[int, int]]) -> bool:
         """Return whether every event passes both filters of each pair or neither."""
         return self._is_never(z3.Or([self._passes[i] != self._passes[j] for i, j in pairs if i != j]))
+
+    def agree_by_form(self, pairs: Iterable[tuple[int, int]]) -> bool:
+        """Return whether the filters of each pair agree whatever their tests say, as `a and b` and `b and a` do."""
+        solver = z3.Solver()
+        solver.add(*self._definitions, z3.Or([self._passes[i] != self._passes[j] for i, j in pairs if i != j]))
+        return bool(solver.check() == z3.unsat)
 
     def implies(self, i: int, j: int) -> bool:
         """Return whether every event that passes filter i passes filter j."""
@@ -261,6 +268,11 @@ class FilterAlphabet:
         return self._false[condition]
 
     def _atom(self, test: eql.Condition) -> Any:
+        match test:
+            case eql.FieldComparison("==", eql.EventField(one), eql.EventField(other)) if (
+                one > other and not self.arrays
+            ):
+                test = eql.FieldComparison("==", test.right, test.left)
         if test not in self._names:
             self._names[test] = z3.Bool(f"t{len(self._names)}")
             if not (is_plain(test) or _with_null(test)):

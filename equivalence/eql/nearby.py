@@ -14,7 +14,9 @@ from typing import Any, TypeAlias, assert_never
 from cerify.automata.algebra.values import decidable, samples_of_strings
 from cerify.equivalence.eql.texts import language_of, samples_of
 from cerify.semantics.eql import syntax as eql
+from cerify.semantics.eql.conditions import condition_test
 from cerify.semantics.eql.functions import fold, network_of, same_folded
+from cerify.semantics.events import Event
 from cerify.semantics.patterns import (
     Characters,
     Node,
@@ -24,11 +26,13 @@ from cerify.semantics.patterns import (
     RegexRepeat,
     RegexTest,
     differing_texts,
+    matches,
     parse,
 )
 from cerify.semantics.trees import subtrees
 from cerify.semantics.values import Value
 
+MOST_SPLIT = 60  # characters of a text, among which another one is put
 MOST_PAIRS = 20  # of regular expressions of a field, of which texts are sought that one of them matches
 Block: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -86,6 +90,9 @@ def _all_near(tests: list[eql.Condition]) -> Iterator[Value]:
     for pair in islice(combinations(sorted(patterns), 2), MOST_PAIRS):
         with suppress(PatternError):
             yield from filter(None, differing_texts(*pair))
+    for pattern in sorted(patterns):
+        with suppress(PatternError):
+            yield from _texts_of_both(pattern, [test for test in tests if language_of(test)])
     for test in tests:
         yield from islice(samples_of(language_of(test) or ()), 200)
     for text in texts:
@@ -112,6 +119,18 @@ def _sample(node: Node) -> str:
             return ""
         case _:
             assert_never(node)
+
+
+def _texts_of_both(pattern: str, others: Iterable[eql.Condition]) -> Iterator[str]:
+    """Yield texts that a regular expression and another test accept: a text of one, with one of the other inside."""
+    text = _sample(parse(pattern))
+    for test in islice(others, MOST_PAIRS):
+        accepts = condition_test(test)
+        field = next(iter(eql.fields_of(test)))
+        inner = dict.fromkeys(islice(samples_of(language_of(test) or ()), 2))
+        near = (f"{text[:i]}{other}{text[i:]}" for other in inner for i in range(min(len(text), MOST_SPLIT) + 1))
+        accepted = (one for one in near if accepts(Event("", {field.name: one})) is True)
+        yield from islice((one for one in accepted if matches(pattern, one)), 2)
 
 
 def _is_wild(value: object) -> bool:

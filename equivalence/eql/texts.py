@@ -8,11 +8,25 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from cerify.semantics.arguments import check_time
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.functions import same_folded
+from cerify.semantics.patterns import (
+    LAST,
+    Characters,
+    Node,
+    PatternError,
+    RegexChoice,
+    RegexConcatenation,
+    RegexRepeat,
+    RegexTest,
+    parse,
+)
 
 ANY: Final = "*"  # any text, also none
 ONE: Final = "?"  # any one character
@@ -22,6 +36,8 @@ Pattern: TypeAlias = tuple[Piece, ...]
 Language: TypeAlias = tuple[Pattern, ...]
 """The texts that match one of the patterns."""
 LONGEST = 40  # characters, up to which texts of all lengths are tried for other tests
+MOST_CHARACTERS, MOST_TIMES, MOST_ROWS = 64, 4, 64  # of a regular expression that is written as patterns
+EVERY_CHARACTER = ((0, LAST),)
 FRESH = "qzjxk0123456789"
 
 
@@ -48,6 +64,10 @@ def language_of(test: eql.Condition) -> Language | None:
             return tuple(exact(v, operator == "in~") for v in values if isinstance(v, str))
         case eql.ValueLookup(":" | "like" | "like~" as operator, eql.EventField(), values):
             return tuple(wild(v, operator != "like") for v in values if isinstance(v, str))
+        case eql.ValueLookup("regex" | "regex~" as operator, eql.EventField(), values):
+            written = (f"(?i:{v})" if operator == "regex~" else v for v in values if isinstance(v, str))
+            with suppress(PatternError):
+                return tuple(row for pattern in written for row in _rows_of_expression(pattern))
         case eql.FunctionCall(name, folded, (eql.EventField(), eql.FieldConstant(str() as text))):
             pattern = exact(text, folded)
             if name == "startsWith":
@@ -57,6 +77,80 @@ def language_of(test: eql.Condition) -> Language | None:
             if name == "stringContains" and text:
                 return ((ANY, *pattern, ANY),)
     return None
+
+
+@dataclass(frozen=True)
+class _FurtherTimes:
+    """Any number of further repetitions of the last pieces of a row, which nothing needs beside any text."""
+
+    pieces: int
+
+
+_Row: TypeAlias = tuple["Piece | RegexTest | _FurtherTimes", ...]
+
+
+@lru_cache(maxsize=512)
+def _rows_of_expression(pattern: str) -> Language:
+    """Return the patterns of a regular expression. Raises PatternError for one that only other pieces could express."""
+    return tuple(dict.fromkeys(one for row in _rows(parse(pattern)) if (one := _without_tests(row)) is not None))
+
+
+def _rows(node: Node) -> list[_Row]:
+    """Return the rows of pieces for the alternatives of a regular expression."""
+    match node:
+        case Characters(ranges):
+            if ranges == EVERY_CHARACTER:
+                return [(ONE,)]
+            if sum(high - low + 1 for low, high in ranges) > MOST_CHARACTERS:
+                raise PatternError("too many characters")
+            return [(tuple(chr(code) for low, high in ranges for code in range(low, high + 1)),)]
+        case RegexTest("begin" | "end"):
+            return [(node,)]
+        case RegexConcatenation(parts):
+            return _joined(parts)
+        case RegexChoice(parts):
+            return [row for part in parts for row in _rows(part)]
+        case RegexRepeat(Characters(ranges), least, None) if ranges == EVERY_CHARACTER:
+            return [(*(ONE,) * least, ANY)]
+        case RegexRepeat(part, least, None):
+            # the pieces are repeated only in one row, and are not looked into if none of them is needed
+            rows = _joined((part,) * least)
+            return [(*row, _FurtherTimes(len(row))) for row in rows if least == 0 or len(rows) == 1] or _refuse()
+        case RegexRepeat(part, least, int(most)) if most <= MOST_TIMES:
+            return [row for times in range(least, most + 1) for row in _joined((part,) * times)]
+    return _refuse()
+
+
+def _refuse() -> list[_Row]:
+    raise PatternError("not a choice of rows of characters")
+
+
+def _joined(parts: Iterable[Node]) -> list[_Row]:
+    rows: list[_Row] = [()]
+    for part in parts:
+        rows = [(*before, *after) for before in rows for after in _rows(part)]
+        if len(rows) > MOST_ROWS:
+            raise PatternError("too many alternatives")
+    return rows
+
+
+def _without_tests(row: _Row) -> Pattern | None:
+    """Return the row of pieces alone; None if no text fits, such as before a beginning."""
+    begins = max((i for i, piece in enumerate(row) if piece == RegexTest("begin")), default=-1)
+    ends = min((i for i, piece in enumerate(row) if piece == RegexTest("end")), default=len(row))
+    outside = (*row[: max(begins, 0)], *row[ends:])
+    if begins > ends or any(isinstance(piece, tuple) or piece == ONE for piece in outside):
+        return None
+    found: list[Piece] = []
+    inside = row[begins + 1 : ends]
+    for i, piece in enumerate(inside):
+        if isinstance(piece, _FurtherTimes):
+            before = inside[i - piece.pieces - 1 : i - piece.pieces] if i > piece.pieces else ()
+            if ANY not in (*before, *inside[i + 1 : i + 2]):
+                raise PatternError("repeated")
+        elif not isinstance(piece, RegexTest):
+            found.append(piece)
+    return tuple(found)
 
 
 class SearchLimit:
