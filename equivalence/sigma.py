@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 
 from cerify.equivalence.eql.letters import NAMED_BY_TYPE, EventLetter, FilterAlphabet
 from cerify.equivalence.eql.mutants import condition_mutants
-from cerify.equivalence.eql.nearby import values_near
+from cerify.equivalence.eql.nearby import sample_text, values_near
 from cerify.equivalence.eql.texts import language_of
 from cerify.equivalence.eql.translate import eql_to_cel
 from cerify.equivalence.generate.generator import Generator
@@ -467,29 +467,33 @@ class LogSearch:
         return [test(event) for test in self._tests]
 
     def _values_of(self, name: str, n: int) -> list[Value]:
-        """Return values that conditions look for in a field, starting with the nth; a pattern, an expression or a
-        network gives another value for each n.
+        """Return values that conditions look for in a field: for patterns, expressions and networks another one for each
+        n, then constants, starting with the nth.
         """
         if (name, n) in self._values:
             return self._values[name, n]
-        found: list[Value] = []
+        fresh, found = list[Value](), list[Value]()
         for node in (node for rule in self.detections for node in subtrees(rule.condition)):
             match node:
                 case eql.ValueLookup(operator, eql.EventField(field), values) if field == name:
                     if operator in ("in", "in~"):
                         found += (value for value in values if value is not None)
                     elif operator in ("like", "like~"):
-                        found += (str(value).replace("*", f"v{n}").replace("?", "x") for value in values)
+                        fresh += (str(value).replace("*", f"v{n}").replace("?", "x") for value in values)
                     else:
                         texts = self._texts_matching(operator, values)
-                        found += (change for text in texts for change in (f"{text}v{n}", f"v{n}{text}"))
-                        found += texts[n % max(len(texts), 1) :]
+                        fresh += (change for text in texts for change in (f"{text}v{n}", f"v{n}{text}"))
+                        for pattern in map(str, values):
+                            with suppress(PatternError):
+                                searched = sigma.SEARCHED.fullmatch(pattern)
+                                fresh.append(sample_text(searched[2] if searched else pattern, n))
+                        found += texts
                 case eql.FunctionCall("cidrMatch", _, (eql.EventField(field), eql.FieldConstant(str(block)))):
                     if field == name:
                         network = ip_network(block, strict=False)
-                        found.append(str(network[n % network.num_addresses]))
+                        fresh.append(str(network[n % network.num_addresses]))
         near = [one[0] for one in self.alphabet.values_of(name) if one]
-        self._values[name, n] = list(dict.fromkeys((*found[n:], *found[:n], *near[:MOST_VALUES])))
+        self._values[name, n] = list(dict.fromkeys((*fresh, *found[n:], *found[:n], *near[:MOST_VALUES])))
         return self._values[name, n]
 
     def _texts_matching(self, operator: str, patterns: tuple[object, ...]) -> list[str]:
@@ -747,25 +751,8 @@ def _find_separating_log(
 
 def judge(query: sigma.SigmaQuery, reading: SigmaReading = SPECIFICATION) -> Judge:
     """Return a function from a log to the alerts that a query raises."""
-    tests: DetectionTests = {
-        id(rule): (rule, _remembering(detection_test(rule, reading.case, reading.absent)))
-        for rule in sigma.rules_of(query)
-        if isinstance(rule, sigma.SigmaDetection)
-    }
+    tests: DetectionTests = {}
     return lambda log: alerts_of(query, log, reading, tests=tests)
-
-
-def _remembering(test: Callable[[Event], bool]) -> Callable[[Event], bool]:
-    """Return the test that looks only once at each event, because the logs of a search have most events in common."""
-    known: dict[int, tuple[Event, bool]] = {}
-
-    def satisfied(event: Event) -> bool:
-        found = known.get(id(event))
-        if found is None:
-            known[id(event)] = found = event, test(event)  # the event is kept, so that its identity is
-        return found[1]
-
-    return satisfied
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -1212,11 +1199,10 @@ def features_of(rule: sigma.SigmaRule) -> Iterator[str]:
         for node in subtrees(rule.condition):
             if isinstance(node, eql.NegatedCondition):
                 yield "not"
-            elif isinstance(node, eql.ValueLookup) and node.operator in ("in~", "like~"):
+            elif isinstance(node, eql.ValueLookup) and node.operator in ("in~", "like~") and _has_case(node):
                 yield from ("text", *(["whole-text"] * (node.operator == "in~")))
             elif isinstance(node, eql.ValueLookup) and node.operator in ("in", "like"):
-                texts = (value for value in node.values if isinstance(value, str))
-                yield from ["cased"] * any(value != value.swapcase() for value in texts)
+                yield from ["cased"] * _has_case(node)
         return
     temporal, names = rule.kind in sigma.TEMPORAL, [name for name, _ in rule.thresholds]
     yield from (
@@ -1233,6 +1219,11 @@ def features_of(rule: sigma.SigmaRule) -> Iterator[str]:
     yield from ["fraction"] * any(bound % 1 for _, bound in rule.thresholds)
     yield from ["temporal-threshold"] * (temporal and rule.thresholds != (("gte", len(rule.rules)),))
     yield from ["ordered-threshold"] * (rule.kind == "temporal_ordered" and not {"gt", "gte"} & set(names))
+
+
+def _has_case(test: eql.ValueLookup) -> bool:
+    """Return whether a text of a test has letters of two cases."""
+    return any(isinstance(value, str) and value != value.swapcase() for value in test.values)
 
 
 @dataclass(frozen=True)

@@ -103,18 +103,28 @@ def _all_near(tests: list[eql.Condition]) -> Iterator[Value]:
                 yield from ("q" * n for number in numbers for n in (int(number), int(number) + 1) if 0 <= n < 10_000)
 
 
-def _sample(node: Node) -> str:
-    """Return a text that a regular expression matches, with its assertions ignored."""
+def sample_text(pattern: str, n: int) -> str:
+    """Return a text that a regular expression should match, another one for each n where it can. Raises PatternError.
+
+    >>> sample_text("[a-z]+[.]exe", 0), sample_text("[a-z]+[.]exe", 2)
+    ('a.exe', 'ccc.exe')
+    """
+    return _sample(parse(pattern), n)
+
+
+def _sample(node: Node, n: int = 0) -> str:
+    """Return a text that a regular expression matches, with its assertions ignored; n: the number of the text."""
     match node:
         case Characters(ranges):
             low, high = ranges[0] if ranges else (0, 0)
-            return chr(max(low, min(high, ord("a"))))
+            first = max(low, min(high, ord("a")))
+            return chr(first + n % min(high - first + 1, 26))
         case RegexConcatenation(parts):
-            return "".join(map(_sample, parts))
+            return "".join(_sample(part, n) for part in parts)
         case RegexChoice(parts):
-            return _sample(parts[0])
-        case RegexRepeat(part, least, _):
-            return _sample(part) * min(least, 1_000)
+            return _sample(parts[0], n)
+        case RegexRepeat(part, least, most):
+            return _sample(part, n) * min(least + (n if most is None else min(n, most - least)), 1_000)
         case RegexTest():
             return ""
         case _:

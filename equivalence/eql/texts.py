@@ -145,7 +145,7 @@ def _without_tests(row: _Row) -> Pattern | None:
     inside = row[begins + 1 : ends]
     for i, piece in enumerate(inside):
         if isinstance(piece, _FurtherTimes):
-            before = inside[i - piece.pieces - 1 : i - piece.pieces] if i > piece.pieces else ()
+            before = found[: len(found) - piece.pieces][-1:]
             if ANY not in (*before, *inside[i + 1 : i + 2]):
                 raise PatternError("repeated")
         elif not isinstance(piece, RegexTest):

@@ -47,6 +47,7 @@ from cerify.semantics.values import Microseconds, Value, kind
 Group: TypeAlias = tuple[tuple[str, Value | None], ...]
 """The names of the fields of a group with their values, as the event has them."""
 SECOND = 1_000_000
+MOST_REMEMBERED = 20_000  # events of which a detection's answer is kept
 COMPARE = {
     "gt": operator.gt, "gte": operator.ge, "lt": operator.lt, "lte": operator.le, "eq": operator.eq, "neq": operator.ne,
 }  # fmt: skip
@@ -102,7 +103,7 @@ class LogOfRules:
         tests: DetectionTests | None = None,
     ) -> None:  # fmt: skip
         self.S, self.reading, self.budget = S, reading, budget
-        self._tests = {} if tests is None else tests
+        self._tests, self._shares_tests = ({}, False) if tests is None else (tests, True)
         self.times = [None if (t := time_of(e)) is None else self._rounded(t) for e in S]
         self._alerts: dict[int, tuple[SigmaRule, list[SigmaAlert]]] = {}
         times = [t for t in self.times if t is not None]
@@ -121,7 +122,8 @@ class LogOfRules:
 
     def _detected(self, rule: SigmaDetection) -> Iterator[SigmaAlert]:
         if id(rule) not in self._tests:
-            self._tests[id(rule)] = rule, detection_test(rule, self.reading.case, self.reading.absent)
+            test = detection_test(rule, self.reading.case, self.reading.absent)
+            self._tests[id(rule)] = rule, _remembering(test) if self._shares_tests else test
         test = self._tests[id(rule)][1]
         return (SigmaAlert(p, (p,), rule.name) for p, e in enumerate(self.S) if test(e))
 
@@ -147,8 +149,10 @@ class LogOfRules:
 
     def value_of(self, alert: SigmaAlert, field: str) -> Value | None:
         """Return an alert's value for a field: the value in its group, or else the first value of its last event."""
-        own = dict(alert.group)
-        return own[field] if field in own else next(iter(values_of(self.S[alert.at], field)), None)
+        for name, value in alert.group:
+            if name == field:
+                return value
+        return next(iter(values_of(self.S[alert.at], field)), None)
 
     def group_of(self, rule: SigmaCorrelation, alert: SigmaAlert, fields: tuple[str, ...]) -> Any:
         """Return the key of an alert's group; None for an alert in no group."""
@@ -352,6 +356,21 @@ def detection_test(
     """Return the function that says whether an event satisfies a detection."""
     truth = condition_test(_cased(rule.condition, CASED[case]), EqlReading("exact", absent))
     return lambda event: truth(event) is True
+
+
+def _remembering(test: Callable[[Event], bool]) -> Callable[[Event], bool]:
+    """Return the test that looks at an event once: searches make many logs of the same events."""
+    known: dict[int, tuple[Event, bool]] = {}
+
+    def satisfied(event: Event) -> bool:
+        found = known.get(id(event))
+        if found is None:
+            if len(known) >= MOST_REMEMBERED:
+                known.clear()
+            known[id(event)] = found = event, test(event)  # the event is kept, so that its identity is
+        return found[1]
+
+    return satisfied
 
 
 CASED: Mapping[SigmaCase, Mapping[str, eql.MatchOperator]] = {

@@ -31,7 +31,7 @@ from cerify.equivalence.sigma import (
     readings,
     sigma_to_cel,
 )
-from cerify.equivalence.verdict import Claim, Different
+from cerify.equivalence.verdict import Claim, Different, Undecided
 from cerify.hypotheses.interpretation import choices_of
 from cerify.hypotheses.sigma import AXES, documents_of, find_matches
 from cerify.protocol import MatchesAnswer, answer_of_json
@@ -1152,3 +1152,85 @@ def test_logs_find_groups_of_other_fields_and_added_texts() -> None:
     found = make_sigma_tests(parse(show_documents(list(yaml.safe_load_all(text))[:2])))
     kills = {words for test in found.tests for words in test.kills}
     assert {"t: grouped by kind too", "t: who is who in a", "t: texts in n are numbers"} <= kills
+
+
+def one_rule(detection: dict[str, Any], **correlation: Any) -> str:
+    """Return the documents of a correlation of one rule about an event."""
+    body = {"type": "event_count", "rules": ["d"], "timespan": "5m", "group-by": ["user"], "condition": {"gte": 3}}
+    rule = {"title": "d", "name": "d", "logsource": {"category": "x"}, "detection": detection}
+    return show_documents([{"title": "t", "correlation": {**body, **correlation}}, rule])
+
+
+def select(condition: str = "s", **selection: Any) -> dict[str, Any]:
+    return {"s": {name.replace("__", "|"): value for name, value in selection.items()}, "condition": condition}
+
+
+NETWORK = {"s": {"ip|cidr": ["10.0.0.0/8"]}, "f": {"ip|cidr": "10.1.2.0/24"}, "condition": "s and not f"}
+
+
+@pytest.mark.parametrize(
+    ("detection", "correlation"),
+    [
+        (NETWORK, {"group-by": ["ip", "user"]}),
+        (NETWORK, {"type": "value_count", "condition": {"gte": 5, "field": "ip"}}),
+        (select(k__re="^(C:|D:).x[a-z]+$"), {"type": "value_count", "condition": {"gte": 4, "field": "k"}}),
+        (select(k__re=r"\s-[eE][nN]\S*\s"), {"group-by": ["k", "user"]}),
+        ({"s": {"k": "x"}, "f": {"user|re": r".*\$$"}, "condition": "s and not f"}, {}),
+        ({"s": {"k": "x"}, "f": {"user": ["-", "local"]}, "condition": "s and not f"}, {"group-by": ["user", "host"]}),
+    ],
+)
+def test_mistakes_about_a_field_that_is_tested_and_grouped_have_logs(
+    detection: dict[str, Any], correlation: dict[str, Any]
+) -> None:
+    left = make_sigma_tests(parse(one_rule(detection, **correlation))).left
+    assert [words for words in left if not words.startswith("reading")] == []
+
+
+def test_mistakes_about_inner_rules_of_linked_fields_have_logs() -> None:
+    inner = {"type": "value_count", "rules": ["failed"], "group-by": ["ip"], "timespan": "30m"}
+    inner["condition"] = {"gte": 8, "field": "user"}
+    aliases = {"from": {"spray": "ip", "ok": "ip", "read": "client"}}
+    outer = {"type": "temporal_ordered", "rules": ["spray", "ok", "read"], "aliases": aliases, "group-by": ["from"]}
+    parts: dict[str, Any] = {
+        "failed": {"s": {"id": [4625, 4771]}, "f": {"user|endswith": "$"}, "condition": "s and not f"},
+        "ok": {"s": {"id": 4624}, "f": {"ip": ["127.0.0.1", "-"]}, "condition": "s and not f"},
+        "read": {"s": {"id": 5145, "name|contains|cased": "NTDS"}, "condition": "s"},
+    }
+    documents: list[dict[str, Any]] = [{"title": "t", "correlation": {**outer, "timespan": "2h"}}]
+    documents.append({"title": "spray", "name": "spray", "correlation": inner})
+    documents += ({"title": n, "name": n, "logsource": {"category": "x"}, "detection": d} for n, d in parts.items())
+    assert make_sigma_tests(parse(show_documents(documents))).left == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "answer"),
+    [
+        (select(ip__cidr="10.0.0.0/24"), {"group-by": ["ip", "user"]}, "different"),
+        (select(k__re="abc"), select(k__contains__cased="abc"), "same"),
+        (select(k__re="x.exe$"), select(k__endswith__cased="x.exe"), "different"),
+        (select(k__re=r"x\.exe$"), select(k__endswith__cased="x.exe"), "same"),
+        (select(k__re__i="^abc|.*b+$"), select(k__re=["^[aA][bB][cC]", "[bB]$"]), "same"),
+        (select(k__re=".*"), select(k__re=""), "same"),
+        (select(k__fieldref="m", n="a"), select(n="A", m__fieldref="k"), "same"),
+        (select(k__fieldref="m", k="a"), select(k="a"), "different"),
+    ],
+)
+def test_expressions_and_two_fields_are_compared(old: dict[str, Any], new: dict[str, Any], answer: str) -> None:
+    written = one_rule(old, **new) if "group-by" in new else one_rule(new)
+    found = compare_sigma(parse(one_rule(old)), parse(written))
+    assert type(found) is {"same": SameRules, "different": Different}[answer]
+
+
+def test_an_undecided_comparison_names_the_tests_of_some_values() -> None:
+    old, new = (
+        one_rule({**select(k__fieldref="m"), "o": o, "condition": "s and o"})
+        for o in ({"k|cased": "x"}, {"m|cased": "x"})
+    )
+    found = compare_sigma(parse(old), parse(new))
+    assert isinstance(found, Undecided)
+    assert "k|fieldref: m was tried with some values only" in found.reason
+
+
+def test_a_rule_with_an_expression_and_a_text_in_one_field_fires() -> None:
+    query = parse(one_rule(select(k__re=r"^(?:[^ ]+ )+-[eE][nN]\S*\s$", k__contains="foo")))
+    assert fires_on_some_log(query)
