@@ -467,8 +467,8 @@ class LogSearch:
         return [test(event) for test in self._tests]
 
     def _values_of(self, name: str, n: int) -> list[Value]:
-        """Return values that conditions look for in a field: for patterns, expressions and networks another one for each
-        n, then constants, starting with the nth.
+        """Return values that conditions look for in a field: for patterns, expressions and networks a different value
+        for each n, then constants, starting with the nth.
         """
         if (name, n) in self._values:
             return self._values[name, n]

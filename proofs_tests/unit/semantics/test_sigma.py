@@ -1186,6 +1186,7 @@ def test_mistakes_about_a_field_that_is_tested_and_grouped_have_logs(
     assert [words for words in left if not words.startswith("reading")] == []
 
 
+@pytest.mark.thorough
 def test_mistakes_about_inner_rules_of_linked_fields_have_logs() -> None:
     inner = {"type": "value_count", "rules": ["failed"], "group-by": ["ip"], "timespan": "30m"}
     inner["condition"] = {"gte": 8, "field": "user"}
