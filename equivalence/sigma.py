@@ -1306,9 +1306,7 @@ def make_sigma_tests(query: sigma.SigmaQuery) -> SigmaTests:
     return SigmaTests(tuple(tests), len(wrong), tuple(equal), tuple(left))
 
 
-def _logs_of_mistake(
-    query: sigma.SigmaQuery, mutant: sigma.SigmaQuery, search: LogSearch
-) -> Iterator[list[Event]]:  # fmt: skip
+def _logs_of_mistake(query: sigma.SigmaQuery, mutant: sigma.SigmaQuery, search: LogSearch) -> Iterator[list[Event]]:
     """Yield logs for a mistake: first those with an event that only one of two detections finds."""
     mine, theirs = ([r for r in sigma.rules_of(q) if isinstance(r, sigma.SigmaDetection)] for q in (query, mutant))
     places = [(search.detections.index(o), search.detections.index(m)) for o, m in zip(mine, theirs, strict=False)]
