@@ -33,15 +33,15 @@ HEAD = """# Measurements
 Written by `python -m proofs_tests.benchmarks --write docs`, from [the stored figures](../guide/performance.jsonl).
 
 [Speed](../guide/performance.md) says what the figures mean and draws them. `python -m proofs_tests.benchmarks NAME`
-measures one again, for example `update.Q1`. A cell is the median of five runs by processor time, in turns with the
-baseline that *beside* names; "1.8 × limit" is 1.8 times the time of the baseline *limit*, and "1.1 × rate of" one is
-faster than it. Machines differ, so compare the ratios. A missed target is in bold type.
+measures one again, for example `update.Q1`. A figure is the median of five runs by processor time, in turns with the
+baseline in the column *beside*: "1.8 × limit" is 1.8 times the time of the baseline *limit*, and "1.1 × rate of limit"
+1.1 times its rate. Machines differ, so compare the ratios. A missed target is in bold type.
 """
 SECTIONS = (
     (
         "One core",
         "update columns",
-        "`update` is the loop alone, with the classes of the events given. *limit* is one look-up for each "
+        "`update` is the loop alone, over events that are already classified. *limit* is one look-up for each "
         "event; `.c` the "
         "same loop in C; `.bytes` a loop that moves as many bytes; `.in_turn` the same types in turn, so "
         "that no branch "

@@ -47,33 +47,31 @@ TEXT = """# How strong the suite is
 
 Written by `python -m proofs_tests.tools.suite_strength`.
 
-## Wrong semantics that it shows
+## Mutants that it finds
 
-A mutant is a wrong meaning of an operator, a mistake that an engine might make. It is shown by a case whose matches it
-does not have. A number alone says how many mutants of the operator there are, all of them shown.
+A mutant is a wrong meaning of an operator: a mistake that an engine might make. The suite finds it if it gives other
+matches to a case. A single number counts the mutants of an operator, if the suite finds all of them.
 
 {mutants}.
 
-## Automata that it goes through
+## Automata that it covers
 
-A query without conditions is a minimal automaton over events that are marked or not
-([complete tests](../theory/complete-tests.md)): one of CEL, one of core-CEL or SASE+ that is
-[translated to CEL](../guide/translations.md), and an event expression, whose events are not marked. The streams of the
-suite's cases with the query lead through some of its states and transitions. Where they contain a complete test for m
-states, every engine that behaves like an automaton of at most m states and is wrong about the query fails a case; m is
-at least the number of states of the query's own automaton. For a query of CEL of your own `cerify vectors` writes such
-a test.
+A query without conditions has a minimal automaton over marked and unmarked events
+([complete tests](../theory/complete-tests.md)). This holds for CEL, for core-CEL and SASE+ as far as they are
+[translated to CEL](../guide/translations.md), and for event expressions, whose events are not marked. The streams of
+the suite's cases lead through some states and transitions of their query's automaton. If they contain a complete test
+for m states, every engine that behaves like an automaton of at most m states and is wrong about the query fails a case;
+m is at least the number of states of the query's automaton. `cerify vectors` writes such a test for your CEL query.
 
 {automata}
 
 ## What a run takes
 
-A run sends a line for each case and waits for the answer. To read the suite and to write the messages took
-{seconds:.0f} s of processor time for all {cases:,} cases when this page was written. An engine that answers a line in
-1 ms adds {fast:.0f} s; one that takes 50 ms, since it compiles each query anew, {slow:.0f} s. Start the engine once and
-answer line by line: a process for each case costs more than all else. A case has {median} events at the median and
-{most} at most, so that a clever evaluation gains nothing. To find the defects behind failures, up to {questions:,}
-further lines are sent.
+A run sends a line for each case and waits for the answer. When this page was written, reading the suite and writing the
+messages took {seconds:.0f} s of processor time for all {cases:,} cases. An engine that answers a line in 1 ms adds
+{fast:.0f} s; one that takes 50 ms, because it compiles each query anew, {slow:.0f} s. Start the engine once: a process
+for each case would cost more than everything else. A case has {median} events at the median and {most} at most, so a
+clever evaluation gains nothing. To find the defects behind failures, cerify sends up to {questions:,} further lines.
 
 {lines}
 """
