@@ -17,16 +17,16 @@ HEAD = """# The theorems, side by side
 
 Written by `python -m proofs_tests.mechanised.statements` from the files in Coq.
 
-Each theorem of [The core, proved in Coq](mechanised.md) stands here three times: the claim of the paper, the
-theorem in words, and the statement in Coq. A theorem is for all variables of its section: those before it, or before
-an earlier theorem of the same file, and any of these four.
+Each theorem of [The core, proved in Coq](mechanised.md) is shown three times: as the paper's claim, in words, and in
+Coq. It holds for all values of the variables of its section. These are shown before it, or before an earlier theorem of
+the same file, except these four:
 
 ```coq
 {common}
 ```
 
-[That page](mechanised.md) ends with what the model leaves out. [The ledger](../claims.md) names the theorem at each
-claim that one proves; [errata](../errata.md) has what is wrong in print.
+[That page](mechanised.md#what-is-not-proved) lists what the model leaves out. [The ledger](../claims.md) names the
+theorem for each proved claim; [errata](../errata.md) has the errors in print.
 """
 COMMON = (
     "Variable event : Type.",
@@ -59,7 +59,7 @@ STATEMENTS = (
         "Bridge.v",
         "valuations_are_words",
         "tods21, Figure 3 gives the valuations of φ over S from i to j.",
-        "A word is an interval of the stream whose events carry their variables. The valuations of φ are "
+        "A word is an interval of the stream in which each event carries its variables. The valuations of φ are "
         "those of its words.",
         (("Bridge.v", "represents"), ("Bridge.v", "spans")),
     ),
@@ -69,12 +69,9 @@ STATEMENTS = (
         "theorem_6_2_valuations",
         "tods21, Theorem 6.2: for every unary formula φ there is a CEA A with the complex events of φ on every stream. "
         "Theorem 7.2: also for STRICT(φ), NXT(φ), LAST(φ) and MAX(φ).",
-        "On every stream, μ is a valuation of φ from i to j if and only if the automaton of φ accepts a word "
-        "from i to j whose marks "
-        "are μ. The cases of :+, ALL, UNLESS, NXT, LAST and MAX are the corrected ones. Of Theorem 7.2 this "
-        "is the part on "
-        "formulas: the paper's is about any CEA; that, I/O-determinism and the bounds on the size of the automata "
-        "are not proved.",
+        "On every stream, μ is a valuation of φ from i to j if and only if the automaton of φ accepts a word from i "
+        "to j whose marks are μ. The cases of :+, ALL, UNLESS, NXT, LAST and MAX are the corrected ones. Theorem 7.2 "
+        "is proved for formulas, not for any CEA, and without I/O-determinism and the bounds on size.",
         (("Compile.v", "runs"), ("Compile.v", "accepts")),
     ),
     Statement(
@@ -82,8 +79,8 @@ STATEMENTS = (
         "Finite.v",
         "theorem_6_2_finite",
         "tods21, Definition 5.1: a CEA has a finite set of states. Theorem 6.2 is about such automata.",
-        "For every formula there is an automaton that accepts exactly its words, and a list with all states that a "
-        "run of it can reach.",
+        "For every formula there is an automaton that accepts exactly its words, and a list of all states that its "
+        "runs can reach.",
         (("Finite.v", "has_states"),),
     ),
     Statement(
@@ -101,10 +98,9 @@ STATEMENTS = (
         "proposition_5_5_finite",
         "tods21, Definition 5.1 and Proposition 5.5: of a CEA with n states, an I/O-deterministic one with "
         "2^n at most.",
-        "If a list has all states that A can reach, the sublists are all states that the automaton of "
-        "subsets can reach, "
-        "each subset written in one way. `deterministic_finite`: so every formula has an I/O-deterministic "
-        "automaton of finitely many states.",
+        "If a list has all states that A can reach, its sublists are all states that the automaton of subsets can "
+        "reach, each subset written in one way. So every formula has an I/O-deterministic automaton of finitely many "
+        "states (`deterministic_finite`).",
         (("Finite.v", "ordered"), ("Finite.v", "subsets"), ("Finite.v", "deterministic_finite")),
     ),
     Statement(
@@ -112,7 +108,7 @@ STATEMENTS = (
         "Evaluate.v",
         "algorithm_2",
         "tods21, section 9: Algorithm 2 puts out after each event the complex events that the automaton accepts there.",
-        "After the events es, the traces that are put out are those of the accepted words over es.",
+        "After the events es, the output is the traces of the accepted words over es.",
         (("Evaluate.v", "update"), ("Evaluate.v", "enumerate")),
     ),
     Statement(
@@ -120,11 +116,10 @@ STATEMENTS = (
         "Evaluate.v",
         "no_repetitions",
         "tods21, section 9: Algorithm 1 enumerates each complex event once, if the automaton is I/O-deterministic.",
-        "With one initial state and one step for an event and marks as they are written, no trace, a list of positions "
-        "with marks, is put out twice. The paper's claim is about a CEA in normal form, I/O-deterministic and with a "
-        "single variable, whose complex events are sets of positions; here traces with other marks on the "
-        "same positions "
-        "are two.",
+        "A trace is a list of positions with marks. If there is one initial state, and one step for each event and "
+        "each way to write marks, no trace is in the output twice. The paper's claim is about a CEA in normal form, "
+        "I/O-deterministic and with a single variable, whose complex events are sets of positions. Here, traces with "
+        "the same positions and different marks are different.",
     ),
     Statement(
         "A formula, evaluated: its meaning",
@@ -132,7 +127,7 @@ STATEMENTS = (
         "put_out_is_meaning",
         "tods21, Theorem 6.2, Proposition 5.5 and Algorithms 1 and 2 together: the evaluation of a query puts out its "
         "meaning.",
-        "After the event at j, the valuations of what is put out are those of φ over S from 0 to j.",
+        "After the event at j, the valuations in the output are those of φ over S from 0 to j.",
         (("Enumerated.v", "put_out"), ("Enumerated.v", "bound")),
     ),
     Statement(
@@ -140,17 +135,16 @@ STATEMENTS = (
         "Enumerated.v",
         "put_out_once",
         "tods21, Proposition 5.5 and Algorithm 1: each is put out once.",
-        "At two places in what is put out after an event there are two valuations. So each valuation is there once; a "
-        "complex event, which is the set of positions that a valuation has, is there once for each valuation that has "
-        "it.",
+        "Two places in the output after an event have different valuations. So each valuation is there once, and "
+        "each complex event, the set of positions of a valuation, once for each of its valuations.",
     ),
     Statement(
         "The order of NXT is total",
         "Selection.v",
         "next_linear",
         "tods21, Lemma 7.1; cep17, Lemma 1: the order of NXT is total.",
-        "Of two valuations of one interval one is greater, or they have the same events. That nothing is greater than "
-        "itself, and that the order is transitive, is `next_order` in Strategies.v.",
+        "Of two valuations of one interval one is greater, or they have the same events. The order is irreflexive "
+        "and transitive by `next_order` in Strategies.v.",
         (("Selection.v", "linear"), ("Strategies.v", "next_less")),
     ),
     Statement(
@@ -158,7 +152,7 @@ STATEMENTS = (
         "Selection.v",
         "last_linear",
         "tods21, Lemma 7.1: the order of LAST is total.",
-        "The same, where the last position in which two differ decides; see also `last_order` in Strategies.v.",
+        "The same for the order that the last differing position decides; see also `last_order` in Strategies.v.",
         (("Strategies.v", "last_less"),),
     ),
     Statement(
@@ -166,9 +160,9 @@ STATEMENTS = (
         "Checker.v",
         "certified_valuations",
         "[Are two queries the same?](equivalence.md): a certificate that the checker accepts proves its claim.",
-        "If the list of events has one of each type, and the checker accepts, then the two formulas have the "
-        "same valuations on every "
-        "stream, or the left one's are among the right one's. `certified_events` says the same of complex events.",
+        "If the list has an event of each type, and the checker accepts, then on every stream the two formulas have "
+        "the same valuations, or the right formula has all valuations of the left. `certified_events` says this of "
+        "complex events.",
         (
             ("Checker.v", "proves"),
             ("Checker.v", "checks"),
@@ -182,9 +176,8 @@ STATEMENTS = (
         "Disjunctive.v",
         "disjunctive_equal",
         "[Normal forms](../guide/normal-forms.md): the disjunctive normal form has the same valuations.",
-        "A formula and its disjunctive normal form mean the same. `disjuncts_have_no_or`: no disjunct has an "
-        "OR but inside iterations "
-        "and strategies. `disjunctive` and the other functions stand in the same file.",
+        "A formula and its disjunctive normal form mean the same. No disjunct has an OR, except inside iterations "
+        "and strategies (`disjuncts_have_no_or`). `disjunctive` and the other functions are in the same file.",
         (("Rules.v", "equal"), ("Disjunctive.v", "conjunctive"), ("Disjunctive.v", "disjuncts_have_no_or")),
     ),
     Statement(
@@ -192,8 +185,8 @@ STATEMENTS = (
         "PushFilters.v",
         "push_filters_equal",
         "[Normal forms](../guide/normal-forms.md): with its filters pushed down a formula has the same valuations.",
-        "A formula and what `push_filters` makes of it mean the same. `filters_are_pushed`: in this form, each filter "
-        "of one atom stands on an event type or on NXT, LAST or MAX. `push_filters` stands in the same file.",
+        "A formula and what `push_filters` makes of it mean the same. In this form, each filter of one atom stands "
+        "on an event type or on NXT, LAST or MAX (`filters_are_pushed`). `push_filters` is in the same file.",
         tuple(("PushFilters.v", name) for name in ("ground", "pushed", "filters_are_pushed")),
     ),
     Statement(
@@ -203,11 +196,10 @@ STATEMENTS = (
         "vldb92, Theorem 1: the last event occurrence of h is in E[h] iff the deterministic automaton of E "
         "is in an accepting state "
         "after scanning h.",
-        "As printed, with F /+ E as corrected and !E and prefix(E) as the ledger reads them, if `searched E`: wherever "
-        "E has a prefix, "
-        "a search in the graph of as many events as the operand has states finds out whether a state is viable. "
-        "Without prefix there is nothing to ask; over finitely many types of events, all in `letters`, it is "
-        "`all_searched`.",
+        "As printed, with F /+ E as corrected and !E and prefix(E) as the ledger reads them. The premise `searched "
+        "E` says that for each prefix in E a search of the graph, of as many events as the operand has states, finds "
+        "out whether a state is viable. It holds without prefix, and over finitely many types of events, all in "
+        "`letters` (`all_searched`).",
         tuple(("Expressions.v", name) for name in ("meaning", "accepts", "viable", "within", "size", "automaton"))
         + tuple(("Expressions.v", name) for name in ("searched", "prefix_free", "prefix_free_searched"))
         + (("FiniteExpressions.v", "all_searched"),),
@@ -219,8 +211,8 @@ STATEMENTS = (
         "vldb92, Corollary 1: E[h] contains exactly the event occurrences o such that the automaton is in an "
         "accepting state "
         "immediately after scanning o.",
-        "As printed. It is what the induction proves: Theorem 1 alone would not do for the operators that "
-        "look into a history.",
+        "As printed. The induction proves this: Theorem 1 alone would not suffice for the operators that look into a "
+        "history.",
         (("Expressions.v", "describes"), ("FiniteExpressions.v", "corollary_1_finite")),
     ),
     Statement(
@@ -238,9 +230,9 @@ STATEMENTS = (
         "Derived.v",
         "meaning_sequence",
         "vldb92, section 2.3, items a to p: what each derived operator is, and an expression that defines it.",
-        "By its definition, sequence(E, F) is F at the event just after one of E. So for the other operators here; "
-        "with the text of their items, and the corrected definitions. A history has no start event here. Three of "
-        "them ask for `searched` as Theorem 1 does.",
+        "By its definition, sequence(E, F) is F at the event just after an event of E. The other lemmas say the same "
+        "of other operators, by the text of their items and the corrected definitions. Histories have no start event "
+        "here. Three lemmas need `searched`, as Theorem 1 does.",
         (
             *(
                 ("Derived.v", name)
@@ -256,14 +248,11 @@ STATEMENTS = (
         "Sase.v",
         "runs_are_matches",
         "sase07, Lemma A.1 and section 2.2: a query has an equivalent automaton.",
-        "The buffers of the accepting runs are the matches of the [declarative definition](sase.md), for "
-        "each of the four strategies and all readings of how a Kleene plus skips and stops. The definition's "
-        "conditions and "
-        "the formulas on the edges are written apart. Which clauses of WHERE look at an event, and whether "
-        "they hold, is a "
-        "variable of both (`clauses`, `ends`), as are types, WITHIN and !: Lemma A.1 without the part that "
-        "places the clauses "
-        "on edges.",
+        "The buffers of the accepting runs are the matches of the [declarative definition](sase.md), for each of the "
+        "four strategies and all readings of how a Kleene plus skips and stops. The definition's conditions and the "
+        "formulas on the edges are written separately. Both take as variables the clauses of WHERE that look at an "
+        "event and whether they hold (`clauses`, `ends`), types, WITHIN and !. So this is Lemma A.1 without the part "
+        "that places the clauses on edges.",
         (
             *(
                 ("Sase.v", name)
@@ -290,29 +279,28 @@ STATEMENTS = (
             (
                 "A partition around a match is a filter on single events",
                 "partition_is_a_filter",
-                "If every match of ψ ends with event n, those with one key are those all of whose events have the key "
-                "of n. `filtered` binds W to all events of the match, as the definition of PARTITION BY does.",
+                "If every match of ψ ends with event n, the matches with one key are those whose events all have the "
+                "key of n. `filtered` binds W to all events of the match, as the definition of PARTITION BY does.",
                 (("Keys.v", "equal"), ("Keys.v", "one_key"), ("Keys.v", "same_key"), ("Keys.v", "filtered")),
             ),
             (
                 "A window around a match is a filter on single events",
                 "window_is_a_filter",
-                "So are the matches that fit in a window those all of whose events are near n, if times never "
-                "decrease.",
+                "If times never decrease, the matches that fit in a window are those whose events are all near n.",
                 (("Keys.v", "apart"), ("Keys.v", "in_window"), ("Keys.v", "ordered"), ("Keys.v", "near")),
             ),
             (
                 "Two keys are enough",
                 "two_keys_are_enough",
-                "Whatever events are said to have the key of the last one: there is a stream with two keys that says "
-                "so. So what differs for some keys differs for two.",
+                "For any choice of events that have the key of the last event, there is a stream with two keys. So "
+                "queries that differ for some keys differ for two.",
                 (),
             ),
             (
                 "All zones that come nearer are real",
                 "zones_are_real",
-                "Whatever windows events are said to be near the last one for: if a later one is as near or nearer, "
-                "there is a stream that says so, whose times never decrease.",
+                "A zone says in which windows an event is near the last event. For any choice of zones in which "
+                "later events are as near or nearer, there is a stream whose times never decrease.",
                 (),
             ),
         )
