@@ -88,6 +88,13 @@ SECTIONS = (
         "uses. In parentheses by elapsed time.",
     ),
     ("Spark: MATCH_RECOGNIZE", "recognize", "The same for `match_recognize`, by rows in a partition."),
+    (
+        "Spark: queries by user",
+        "users-spark",
+        "5 million events, 25 a user, on one core. `absence` is A without B in SASE+, `sase` A and then B. `sql` is "
+        "the table function, `run-sql` the same text by `run_sql`. `sql-identity` compares `sql` with a table "
+        "function that hands on no row.",
+    ),
 )
 
 

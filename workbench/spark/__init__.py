@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cerify.spark.description import key_costs as key_costs
     from cerify.spark.row_patterns import match_recognize as match_recognize
     from cerify.spark.sql import register as register
+    from cerify.spark.sql import run_sql as run_sql
     from cerify.spark.streaming import ProgressLines as ProgressLines
     from cerify.spark.streaming import malformed as malformed
     from cerify.spark.streaming import match_stream as match_stream
@@ -71,7 +72,7 @@ _NAMES: Mapping[Callable[[], ModuleType], str] = {
     _batch: "match",
     _description: "describe key_costs",
     _row_patterns: "match_recognize",
-    _sql: "register",
+    _sql: "register run_sql",
     _streaming: "ProgressLines malformed match_stream matches",
     _transport: "error_line worker_errors",
 }

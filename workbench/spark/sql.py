@@ -6,21 +6,25 @@
 Spark shows both functions the schema and the arguments before they run; these determine how the table is divided and
 ordered, and the columns of the answer. Spark makes an instance for each part of a table. That costs as much as many
 rows, so a part has all rows of several keys. From PySpark 4.1 on the rows come and go in Arrow batches; before, one by
-one.
+one. Either way Spark copies the arguments of the call to each row, and each row into a struct. Therefore `run_sql` runs
+calls in a text as the functions over data frames, which have none of this.
 """
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from itertools import chain, pairwise, repeat
 from operator import or_
 from typing import TYPE_CHECKING, Any, Required, TypedDict, Unpack, cast
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import Row, SparkSession
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import types as T
 from pyspark.sql.conversion import ArrowTableToRowsConversion, LocalDataToArrowConversion
 from pyspark.sql.functions import udtf
@@ -31,7 +35,7 @@ from cerify.languages import DEFAULT
 from cerify.semantics.arguments import Budget, require_keywords
 from cerify.semantics.errors import IllFormed, InputError
 from cerify.spark.answers import Output, answer_batches
-from cerify.spark.batch import answer_schema, query_for
+from cerify.spark.batch import answer_schema, match, query_for
 from cerify.spark.columns import (
     EVENT,
     columns_of,
@@ -44,7 +48,7 @@ from cerify.spark.columns import (
     sql_path,
     with_paths,
 )
-from cerify.spark.row_patterns import RowQuery, output_rows, recognition
+from cerify.spark.row_patterns import RowQuery, match_recognize, output_rows, recognition
 from cerify.spark.rows import AT_ONCE, Columns, nothing, unused
 from cerify.spark.session import arrow_schema
 from cerify.spark.transport import serialize_error
@@ -67,6 +71,10 @@ class SqlOptions(TypedDict, total=False):
     language: str
     output: Output
     strict: bool
+
+
+SEVERAL = ("order_by", "partition_by", "keep")
+"""The arguments that name several columns."""
 
 
 @dataclass
@@ -139,9 +147,7 @@ def cel_match(rows: T.StructType, query: str, **options: Unpack[SqlOptions]) -> 
     """Return the plan of a call of cel_match over a table with these columns. Raises what `match` raises."""
     output = options.get("output", "matches")
     asked = query_for(query, options.get("language", DEFAULT), output)
-    several: Any = {
-        purpose: _names(purpose, options.get(purpose, [])) for purpose in ("order_by", "partition_by", "keep")
-    }
+    several: Any = {purpose: _names(purpose, options.get(purpose, [])) for purpose in SEVERAL}
     given, added = resolved(rows, {**options, **several}, str)
     new = fields_used(rows, asked)
     new |= {name: (field_at(rows, str(one), name), sql_path(rows, str(one))) for name, one in added.items()}
@@ -234,6 +240,91 @@ def register_function(session: SparkSession, name: str, handler: type) -> None:
     if ARROW is not None:  # PySpark's own decorator refuses such a function with `analyze`, which Spark runs
         function.evalType = ARROW
     session.udtf.register(name, function)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The calls in a text as functions over data frames.
+
+TOKEN = re.compile(
+    r"""(?P<comment>--[^\n]*|/\*(?!\+).*?\*/)|[rR]'[^']*'|[rR]"[^"]*"|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+    r"|`(?:[^`]|``)*`|\w+|\S",
+    re.DOTALL,
+)
+ARGUMENT = re.compile(r"\s*(?:(?P<name>\w+)\s*=>)?(?P<value>.*)", re.DOTALL)
+TABLE = re.compile(r"\s*TABLE\s*\((.*)\)\s*", re.DOTALL | re.IGNORECASE)
+READS = {"SELECT", "FROM", "INSERT"}
+"""The first words of statements that keep no name of a table for later."""
+
+
+def run_sql(
+    session: SparkSession, text: str, args: Mapping[str, Any] | None = None, *, name: str = "cel_match"
+) -> DataFrame:
+    """Return the data frame of an SQL statement, in which cel_match and match_recognize cost as much as `match`.
+
+    The answer is that of `session.sql(text, args)`, where args are the values of named parameters. Each call over
+    TABLE(…) with literal arguments is run by the function of the same name over data frames. Other calls stay as they
+    are; so do all calls in a statement that has WITH, or that defines a table or a view. name: the name of cel_match,
+    as for `register`.
+    """
+    text = TOKEN.sub(lambda token: " " if token["comment"] else token[0], text)
+    pieces, end, frames = list[str](), 0, dict[str, DataFrame]()
+    for call, arguments, after in find_calls(text, {name.upper(), "MATCH_RECOGNIZE"}):
+        if call.start() < end or (frame := _frame_of(session, call[0].lower(), arguments, args)) is None:
+            continue
+        frames[f"cerify_{end}"] = frame
+        pieces += [_escaped(text[end : call.start()]), f"{{cerify_{end}}}"]
+        end = after
+    if not frames:
+        return session.sql(text, dict(args or {}))
+    return session.sql("".join([*pieces, _escaped(text[end:])]), dict(args or {}), **frames)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+def find_calls(text: str, functions: set[str]) -> Iterator[tuple[re.Match[str], list[str], int]]:
+    """Yield the calls of these functions: the name, the arguments as texts, and the end."""
+    tokens = list(TOKEN.finditer(text))
+    words = [token[0].upper() for token in tokens]
+    if not words or words[0] not in READS or "WITH" in words:
+        return
+    for number, pair in enumerate(pairwise(words)):
+        if pair[0] not in functions or pair[1] != "(" or words[number - 1] in ("LATERAL", "."):
+            continue
+        depth, begin, arguments = 0, tokens[number + 1].end(), list[str]()
+        for token in tokens[number + 1 :]:
+            depth += (token[0] == "(") - (token[0] == ")")
+            if depth == 0 or (depth == 1 and token[0] == ","):
+                arguments.append(text[begin : token.start()])
+                begin = token.end()
+            if depth == 0:
+                yield tokens[number], arguments, token.end()
+                break
+
+
+def _frame_of(
+    session: SparkSession, function: str, arguments: Sequence[str], args: Mapping[str, Any] | None
+) -> DataFrame | None:
+    """Return the answer of a call; None if Spark cannot read its table or arguments by themselves."""
+    names = ["table", "clause" if function == "match_recognize" else "query"]
+    parts = (found for argument in arguments if (found := ARGUMENT.fullmatch(argument)))
+    given = {part["name"] or name: part["value"] for part, name in zip(parts, chain(names, repeat("")), strict=False)}
+    table = TABLE.fullmatch(given.pop("table", ""))
+    if table is None or names[1] not in given:
+        return None
+    try:
+        df = run_sql(session, f"SELECT * FROM ({table[1]})", args)
+        literals = ", ".join(f"{value} AS {quoted(name)}" for name, value in given.items())
+        values = session.sql(f"SELECT {literals}", dict(args or {})).collect()[0].asDict()
+    except PySparkException:
+        return None
+    text = values.pop(names[1])
+    if function == "match_recognize":
+        return match_recognize(df, text)
+    require_keywords(cel_match, values, SqlOptions)
+    several = {name: _names(name, value) for name, value in values.items() if name in SEVERAL}
+    return match(df, text, **{"strict": True, **values, **several})
 
 
 # ---------------------------------------------------------------------------------------------------------------------

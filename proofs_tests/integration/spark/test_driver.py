@@ -9,6 +9,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import nullcontext
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from random import Random
@@ -291,7 +292,7 @@ def test_names_of_any_kind_and_the_values_of_events(spark: SparkSession, named: 
     """An attribute with dots was nothing: the column was not sent to workers."""
     from pyspark.sql import functions as F
 
-    from cerify.spark import match, match_recognize, register
+    from cerify.spark import match, match_recognize, register, run_sql
 
     how: dict[str, Any] = {"order_by": "event.time", **CALLS}
     found = match(named, NAMED_QUERY, **how)
@@ -316,11 +317,11 @@ def test_names_of_any_kind_and_the_values_of_events(spark: SparkSession, named: 
     named.createOrReplaceTempView("named")
     calls = """partition_by => 'user-id', order_by => 'event.time', type_col => 'event-type',
         keep => 'unit price, pay.load.country'"""
-    assert (
-        values_of(spark.sql(f"SELECT * FROM cel_match(TABLE(named), :query, {calls})", {"query": NAMED_QUERY})) == KEPT
-    )
-    in_sql = spark.sql("SELECT * FROM match_recognize(TABLE(named), :clause)", {"clause": clause})
-    assert {tuple(row) for row in in_sql.collect()} == {("de", 7), ("fr", 6)}
+    for run in (spark.sql, partial(run_sql, spark)):
+        found = run(f"SELECT * FROM cel_match(TABLE(named), :query, {calls})", {"query": NAMED_QUERY})
+        assert values_of(found) == KEPT
+        in_sql = run("SELECT * FROM match_recognize(TABLE(named), :clause)", {"clause": clause})
+        assert {tuple(row) for row in in_sql.collect()} == {("de", 7), ("fr", 6)}
 
 
 @pytest.mark.thorough
@@ -523,6 +524,35 @@ def test_the_answer_is_that_of_match_and_has_its_types(sql: SparkSession) -> Non
         assert [(f.name, f.dataType) for f in made.schema] == [(f.name, f.dataType) for f in right.schema]
         found = [sorted(map(repr, df.collect())) for df in (made, right)]
         assert found[0] == found[1] != []
+
+
+def test_a_text_is_run_by_the_functions_over_data_frames(sql: SparkSession) -> None:
+    """Braces, comments, a table that is a query with such a call, a join, INSERT; what Spark has to run stays."""
+    from cerify.spark import run_sql
+
+    def run(text: str, fast: bool = True, **args: Any) -> list[str]:
+        answer = run_sql(sql, text, args)
+        assert ("PythonUDTF" in answer._jdf.queryExecution().toString()) != fast
+        right = sorted(map(repr, sql.sql(text, args).collect()))
+        assert sorted(map(repr, answer.collect())) == right != []
+        return right
+
+    run(
+        ASKED.format("/* '(' */ query => :q -- the {query}\n") + " AS m WHERE '{' > 'a' AND k = 'b'",
+        q="A{2} ; B WITHIN 5 EVENTS",
+    )
+    inner = ASKED.format("'A ; B WITHIN 2 EVENTS'").replace("*", "k, at AS ts, 'A' AS type")
+    run(ASKED.format("'A ; A WITHIN 2 EVENTS'").replace("seen", inner))
+    run(f"SELECT m.k, count(*) FROM seen AS s JOIN ({ASKED.format(repr('A : B'))}) AS m ON s.k = m.k GROUP BY m.k")
+    clause = "MATCH_RECOGNIZE (ORDER BY ts, k PATTERN (A{2}) DEFINE A AS type = ''A'')"
+    run(f"SELECT * FROM match_recognize(TABLE(SELECT * FROM seen WHERE k = 'b'), '{clause}')")
+    run(f"WITH few AS (SELECT * FROM seen) {ASKED.format(repr('A : B')).replace('seen', 'few')}", fast=False)
+    run(ASKED.format("'A : B'").replace("'ts'", "concat('t', lower('S'))"))
+    with pytest.raises(CerifyError, match="budget"):
+        run_sql(sql, ASKED.format("'A'").replace("'ts'", "'ts', budget => 3"))
+    with pytest.raises(CerifyError, match="never"):
+        run_sql(sql, ASKED.format('"A[k > 3]"'))
+    assert "cerify" not in str(sql.catalog.listTables())
 
 
 def test_the_query_by_name_another_language_and_several_columns(sql: SparkSession) -> None:

@@ -118,7 +118,7 @@ def day_of(value: Any) -> Any:
 
 def answers(spark: SparkSession, rows: Sequence[tuple[Any, ...]], key: str, id_: str, folder: Path) -> Iterator[Any]:
     """Each path with its answer; those over data at rest first."""
-    from cerify.spark import match, match_recognize, register
+    from cerify.spark import match, match_recognize, register, run_sql
     from cerify.spark.auditing import audit
     from cerify.spark.streaming import match_rest, match_stream, matches, supervised
 
@@ -130,10 +130,12 @@ def answers(spark: SparkSession, rows: Sequence[tuple[Any, ...]], key: str, id_:
     due = match(df, QUERY, **how)
     yield "match", matches_of(due)
     named = ", ".join(f"{name} => '{value}'" for name, value in how.items())
-    yield "cel_match", matches_of(spark.sql(f"SELECT * FROM cel_match(TABLE(alike), '{QUERY}', {named})"))
+    statement = f"SELECT * FROM cel_match(TABLE(alike), '{QUERY}', {named})"
+    yield "cel_match", matches_of(spark.sql(statement))
+    yield "run_sql", matches_of(run_sql(spark, statement))
     yield "match_recognize", pairs_of(match_recognize(df, CLAUSE))
-    in_sql = spark.sql("SELECT * FROM match_recognize(TABLE(alike), :clause)", {"clause": CLAUSE})
-    yield "match_recognize in SQL", pairs_of(in_sql)
+    for path, run in (("match_recognize in SQL", spark.sql), ("match_recognize by run_sql", partial(run_sql, spark))):
+        yield path, pairs_of(run("SELECT * FROM match_recognize(TABLE(alike), :clause)", {"clause": CLAUSE}))
     due = due.select("k", "at", "events")
     audited = audit(df, due.exceptAll(due.limit(1)), QUERY, **how)
     yield "audit", matches_of(due) - matches_of(audited.verdicts.where("kind = 'missing'"))
