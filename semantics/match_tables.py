@@ -16,17 +16,17 @@ RESULT = pa.schema(
         ("result", pa.string()),
     ]
 )
-"""A match: `at` and `events` are positions, `bindings` maps variables to positions, and `result` is JSON.
+"""The columns for a match: `at` and `events` are positions, `bindings` maps variables to positions, `result` is JSON.
 
-bindings and result are null where the query does not give them.
+bindings and result are null if the query does not give them.
 """
 
 NO_MATCHES = RESULT.empty_table()
 
 
 def table_of_matches(matches: Sequence[Any]) -> pa.Table:
-    """Return the table of matches of the class events.Match, with the columns of RESULT."""
-    if not matches:  # the usual case if streams are short
+    """Return a table with the columns of RESULT and a row for each match. The matches are of the class events.Match."""
+    if not matches:  # a shortcut, because short streams often have no match
         return NO_MATCHES
     bindings: list[list[tuple[str, tuple[int, ...]]] | None] = [
         None if m.bindings is None else list(m.bindings) for m in matches

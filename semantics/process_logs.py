@@ -1,12 +1,12 @@
-"""Logs of process mining: XES (IEEE 1849), and OCEL 2.0 as JSON, XML or SQLite.
+"""Read process-mining logs: XES (IEEE 1849), and OCEL 2.0 as JSON, XML or SQLite.
 
-In a log of XES events are grouped by case. A stream has no groups, so the cases are merged by time, and each event has
-the attributes of its case, as "case:concept:name"; events of equal times keep the order of the file. In OCEL an event
-belongs to several objects: it is one event with the ids of its objects, or, if a type of objects is named, one event
-for each object of that type, whose id is then the case.
+An XES log groups events by case. A stream has no groups, so the cases are merged by time, and each event gets the
+attributes of its case, such as "case:concept:name". Events with equal times keep the order of the file. In OCEL an
+event belongs to several objects. It becomes one event with the ids of its objects. If the caller chooses a type of
+objects, it becomes one event for each object of that type instead, and the object's id is the case.
 
-XML is read by expat event by event. No document type is accepted, so that there are no entities to expand, and depth,
-attributes and seconds are limited.
+XML is parsed by expat piece by piece. Document types are refused, so that there are no entities to expand. The depth
+of nesting and the time are limited.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ from cerify.semantics.time_columns import FieldReading
 from cerify.semantics.values import parse_time
 
 CASE = "case:concept:name"
-DEEPEST = 64  # elements inside each other
+DEEPEST = 64  # levels of nested elements
 BLOCK = 2**16
 XES_KINDS = ("string", "date", "int", "float", "boolean", "id")
 SQLITE = b"SQLite format 3\x00"
 
 
 def read_xes(source: CsvSource, reading: FieldReading) -> Stream:
-    """Return the stream of a log of XES. Raises InputError.
+    """Return the events of an XES log as a stream. Raises InputError.
 
-    An event's type is the field concept:name, and its time the field time:timestamp, unless `reading` names others.
+    An event's type is the field concept:name, and its time is time:timestamp, unless `reading` names other fields.
     """
     log = _XesLog(source.name)
     _parse_xml(source, log.start, log.end, lambda text: None)
     if not log.events:
-        raise InputError(f"{source.name}: no events; a log of XES has elements <event> in elements <trace>")
+        raise InputError(f"{source.name}: the file has no events; an XES log has <event> elements in <trace> elements")
     type_ = "concept:name" if reading.type_column == TYPE else reading.type_column
     time = "time:timestamp" if reading.time_column is None else reading.time_column
     return _stream(source, reading, log.events, log.unread, type_, time)
@@ -64,7 +64,7 @@ def read_ocel(source: CsvSource, reading: FieldReading) -> Stream:
     else:
         log = _ocel_of_json(source)
     if not log.events:
-        raise InputError(f"{source.name}: no events; an OCEL 2.0 log has a list of events")
+        raise InputError(f"{source.name}: the file has no events; an OCEL 2.0 log has a list of events")
     time = TIME if reading.time_column is None else reading.time_column
     events = list(log.rows(source.name, reading.object_type))
     return _stream(source, reading, events, log.unread, reading.type_column, time)
@@ -78,9 +78,10 @@ def _stream(
     type_: str,
     time: str,
 ) -> Stream:
-    """Return the stream of events, merged by time; an event without a time follows the event before it in its case.
+    """Return the events as a stream, sorted by time. An event without a time follows the event before it in its case.
 
-    unread: the fields with a malformed value, with the reasons. Raises InputError if every query needs one of them.
+    unread: for each field with a malformed value, the reason. Raises InputError if the field of the type or of the time
+    is among them.
     """
     for name in (type_, time):
         if name in unread:
@@ -94,7 +95,7 @@ def _stream(
         last = found if isinstance(found, datetime) else last
         keys.append((last, n))
     order = sorted(range(len(events)), key=lambda n: (keys[n][0] is not None, keys[n][0] or datetime.min, n))
-    # a string of a log is declared as one: it stays a text
+    # logs declare the types of values, so a string stays a text even if it looks like a time
     texts = frozenset(name for event in events for name in event)
     placed = FieldReading(type_, time, reading.default_type, reading.times, texts, reading.types)
     rows = ObjectRows(placed, source.name, lambda row: f"event {order[row]}")
@@ -109,7 +110,7 @@ def _stream(
 
 
 def _parse_xml(source: CsvSource, start: Any, end: Any, text: Any) -> None:
-    """Parse a file of XML, calling start, end and text for its elements and its text. Raises InputError."""
+    """Parse an XML file; call `start` and `end` for each element, and `text` for each text. Raises InputError."""
     parser = expat.ParserCreate()
     depth = 0
 
@@ -129,7 +130,7 @@ def _parse_xml(source: CsvSource, start: Any, end: Any, text: Any) -> None:
 
     def refused(*_: Any) -> None:
         raise InputError(
-            f"{source.name}: the file has a document type, and cerify reads no entities: leave <!DOCTYPE> out"
+            f"{source.name}: the file has a document type, which is not supported: remove the <!DOCTYPE> declaration"
         )
 
     parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = started, ended, text
@@ -155,8 +156,8 @@ class _XesLog:
         self._case: dict[str, Any] = {}
         self._event: dict[str, Any] | None = None
         self._in_trace = self._in_global = False
-        self._inside = 0  # how many attributes, which may have attributes of their own, are open
-        self._first = 0  # of the events of the trace
+        self._inside = 0  # the number of open attributes; attributes can be nested
+        self._first = 0  # the index of the first event of the trace
 
     def start(self, tag: str, attributes: Mapping[str, str], line: int) -> None:
         if tag == "global":
@@ -194,7 +195,7 @@ class _XesLog:
 
 
 def _xes_value(kind: str, text: str, where: str, name: str, unread: dict[str, str]) -> Any:
-    """Return the value of a field; a malformed one stays text, and the field is noted as unreadable."""
+    """Return the value of a field. If the text is malformed, return the text, and add the field to `unread`."""
     try:
         match kind:
             case "date":
@@ -206,7 +207,7 @@ def _xes_value(kind: str, text: str, where: str, name: str, unread: dict[str, st
             case "boolean":
                 return {"true": True, "false": False, "1": True, "0": False}[text.lower()]
     except (ValueError, KeyError) as error:
-        reason = str(error) if kind == "date" else f"is no {kind}"
+        reason = str(error) if kind == "date" else f"is not a valid {kind}"
         unread.setdefault(name, f"{where}: {text[:60]!r} {reason}")
     return text
 
@@ -214,7 +215,7 @@ def _xes_value(kind: str, text: str, where: str, name: str, unread: dict[str, st
 # --- OCEL -------------------------------------------------------------------------------------------------------------
 
 
-FIRST_OCEL = "it is a log of OCEL 1.0: write it as OCEL 2.0, as pm4py.write_ocel2 does, or as CSV"
+FIRST_OCEL = "this is an OCEL 1.0 log: convert it to OCEL 2.0, for example with pm4py.write_ocel2, or to CSV"
 
 
 @dataclass
@@ -226,9 +227,9 @@ class _OcelLog:
     unread: dict[str, str] = field(default_factory=dict)
 
     def rows(self, name: str, object_type: str | None) -> Iterator[dict[str, Any]]:
-        """Yield each event with the ids of its objects, by their type.
+        """Yield each event as a row, with the ids of its objects in a column for each type of objects.
 
-        With an object type, yield instead each event once for each of its objects of this type, as the case.
+        With an object type, yield instead one row for each object of this type, with the object's id as the case.
         """
         if object_type is not None and object_type not in self.types.values():
             there = ", ".join(sorted(set(self.types.values()))) or "none"
@@ -321,7 +322,7 @@ class _OcelXml:
         elif tag == "object" and self._part == "objects":
             self.log.types[attributes.get("id", "")] = attributes.get("type", "")
         elif tag == "event" and self._part == "events":
-            if not attributes:  # it has its id in an element
+            if not attributes:  # OCEL 1.0 has the id in an element
                 raise InputError(f"{self._name}: {FIRST_OCEL}")
             time = _ocel_time(attributes.get("time", ""), self._where)
             self._event = {TYPE: attributes.get("type", ""), TIME: time, "ocel:id": attributes.get("id", "")}
@@ -347,7 +348,7 @@ class _OcelXml:
 
 
 def _ocel_of_sqlite(source: CsvSource) -> _OcelLog:
-    """Return an OCEL 2.0 log of SQLite. A copy is read, so that the file is not written to and not locked."""
+    """Return the log in an OCEL 2.0 SQLite file. A copy is read, so that the file is neither changed nor locked."""
     with tempfile.TemporaryDirectory() as folder, source.open() as file:
         path = Path(folder) / "log.sqlite"
         path.write_bytes(file.read())
@@ -355,7 +356,7 @@ def _ocel_of_sqlite(source: CsvSource) -> _OcelLog:
             database.set_progress_handler(_still_time, 100_000)
             try:
                 return _of_tables(database, source.name)
-            except (sqlite3.Error, UnicodeDecodeError) as error:  # a name of a column that is not UTF-8
+            except (sqlite3.Error, UnicodeDecodeError) as error:  # UnicodeDecodeError: a column name is not UTF-8
                 check_time()
                 raise InputError(f"{source.name}: not an OCEL 2.0 log in SQLite: {error}") from None
 

@@ -15,40 +15,43 @@ TYPE = "type"  # the reserved key, and column, of an event's type
 TIME = "time"  # the reserved key, and column, of an event's time
 
 Order = Literal["strict", "non-decreasing", "any"]
-"""Each time is later than the times before, none is earlier, or any order. An event may have no time."""
+"""How times may follow each other: each is later than all before it, none is earlier, or any order.
+
+An event may have no time.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A tuple of a relation: its type, and its attributes with a value (an absent attribute has none)."""
+    """An event: its type, and the values of its attributes. The mapping has no entry for an absent attribute."""
 
     type: str
     attributes: Mapping[str, Value] = field(default_factory=dict)
 
     def get(self, name: str) -> Value | None:
-        """Return the value of an attribute, or None if the event has none of that name."""
+        """Return the value of an attribute, or None if the event does not have the attribute."""
         return self.attributes.get(name)
 
 
 UNIT_TYPES: Mapping[str, TimeUnit] = {f"timestamp[{unit}]": unit for unit in get_args(TimeUnit)}
-"""The types of numbers that are times, and the unit of each."""
+"""The value types for numbers since 1970 that mean times, each with the unit of the numbers."""
 
 
 @dataclass(frozen=True)
 class Schema:
     """The attributes of each event type and their value types (tods21, section 4).
 
-    An attribute name has one value type throughout a schema: a stream keeps one Arrow column for each. Readers
-    read numbers since 1970 as times for the types timestamp[s], [ms], [us] and [ns]; for such an attribute `types` has
-    timestamp and `units` the unit. order says how times may follow each other where queries are compared: "strict",
-    "non-decreasing" or "any"; None leaves it open. Equality of schemas ignores units and order.
+    An attribute name has one value type throughout a schema, because a stream keeps one Arrow column for each name. If
+    an attribute has the type timestamp[s], [ms], [us] or [ns], readers convert its numbers since 1970 to times; `types`
+    then has timestamp, and `units` the unit. order: how times may follow each other when queries are compared; None
+    leaves it open. Equality of schemas ignores units and order.
     """
 
     types: Mapping[str, Mapping[str, ValueType]]
     order: Order | None = field(default=None, kw_only=True, compare=False)
     units: Mapping[str, TimeUnit] = field(default_factory=dict, init=False, repr=False, compare=False)
     timed: ClassVar[bool] = True
-    """Whether every event may have a time, which the types need not name."""
+    """Whether every event may have a time even if its type does not list one."""
     mixed: ClassVar[frozenset[str]] = frozenset()
     """The attributes that have values of several types, see ObservedSchema."""
 
@@ -101,10 +104,10 @@ class Schema:
 
     @classmethod
     def from_events(cls, events: Iterable[Event]) -> Schema:
-        """Return the schema that the events themselves show; an attribute with integers and floats is a float.
+        """Return the schema inferred from these events. An attribute with both integers and floats is a float.
 
-        The attributes of each type are in the order in which the events, of any type, first have them. This is the
-        order of a table's columns, so arguments of event expressions mean the same with this schema and without.
+        The attributes of each type are in the order in which they first occur in events of any type. A table's columns
+        have the same order, so arguments of event expressions mean the same with this schema and without a schema.
 
         Raises InputError for an attribute of several types, and for an object that is not an event.
         """
@@ -140,9 +143,9 @@ def require_schema(schema: object) -> None:
 
 @dataclass(frozen=True)
 class ObservedSchema(Schema):
-    """A schema made from events: a type has the attributes of its events. The time may be among them.
+    """A schema made from events: each type has the attributes of its events. The time may be among them.
 
-    mixed: the attributes with values of several types in the stream; the value type that they have here means nothing.
+    mixed: the attributes with values of several types in the stream; their value types here mean nothing.
     """
 
     timed: ClassVar[bool] = False
@@ -153,7 +156,10 @@ class ObservedSchema(Schema):
 
 
 def items_of(events: object) -> Iterable[Any]:
-    """Yield the given events one by one. Raises InputError for an object that cannot be iterated, BudgetExceeded."""
+    """Yield the given events one by one. Raises InputError for an object that is not a collection of events.
+
+    Raises BudgetExceeded at the time-out.
+    """
     if isinstance(events, str) or not isinstance(events, Iterable):
         raise InputError(
             f"events must be a Stream, a list or a table, not {events!r}; read a file with cerify.read_stream"

@@ -1,9 +1,9 @@
 """The meaning of ClickHouse's sequenceMatch and sequenceCount: patterns such as `(?1)(?t<=3600)(?2).*(?3)`.
 
-A pattern is read over the rows of one key, by time; rows of equal times stay in the order of the stream, and rows that
-satisfy no condition at all are dropped first. So `(?1)(?2)` asks for neighbours among the rows that are left.
-ClickHouse gives a time clause at the end of a pattern, and a pattern that needs no row, answers that depend on whether
-rows are left; such patterns are refused here.
+A pattern is matched with the rows of one key, sorted by time; rows with equal times stay in the order of the stream.
+Rows that satisfy no condition are dropped first, so `(?1)(?2)` matches neighbours among the remaining rows. Patterns
+that end in a time clause or need no row are refused, because ClickHouse's answers to them depend on whether rows
+remain.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class AnyRows:
 
 @dataclass(frozen=True, slots=True)
 class TimeClause:
-    """`(?t<=N)`: skips rows up to a row at this distance in time from the row before."""
+    """`(?t<=N)`: skips rows up to a row whose distance in time from the row before satisfies the comparison."""
 
     sign: str
     distance: int
@@ -70,7 +70,7 @@ def parse_sequence_pattern(text: str) -> tuple[SequencePart, ...]:
     while at < len(text):
         found = _PART.match(text, at)
         if found is None:
-            wrong = "the pattern is made of (?1), (?2), …, (?t<=3600), . and .*"
+            wrong = "this is not a part of a pattern; the parts are (?1), (?2), …, (?t<=3600), . and .*"
             raise _located(wrong, text, at, len(text))
         part = _part(found)
         if isinstance(part, OfCondition) and part.number < 1:
@@ -79,22 +79,23 @@ def parse_sequence_pattern(text: str) -> tuple[SequencePart, ...]:
             )
         if isinstance(part, TimeClause) and (not parts or isinstance(parts[-1], TimeClause)):
             raise _located(
-                "a time clause must stand after (?N), `.` or `.*`: it measures from there", text, at, found.end()
+                "a time clause must follow (?N), `.` or `.*`: it measures the time from there", text, at, found.end()
             )
         parts.append(part)
         at = found.end()
     if len(parts) > _LONGEST:
         raise _located(f"the pattern has more than {_LONGEST} parts; write a shorter one", text, 0, at)
     if not any(isinstance(part, OfCondition | AnyRow) for part in parts):
-        raise _located("the pattern contains no row: write (?1) for a row of the first condition", text, 0, len(text))
+        wrong = "the pattern needs no row: write (?1) for a row that satisfies the first condition"
+        raise _located(wrong, text, 0, len(text))
     last = next(part for part in reversed(parts) if not isinstance(part, AnyRows))
     if isinstance(last, TimeClause):
-        raise _located("a time clause needs a row after it: write (?N) behind it", text, 0, at)
+        raise _located("a time clause needs a row after it: write (?N) after it", text, 0, at)
     return tuple(parts)
 
 
 def show_sequence_pattern(parts: Sequence[SequencePart]) -> str:
-    """Return the text of a pattern, which parses back to it."""
+    """Return the text of a pattern; parsing the text gives the pattern again."""
     return "".join(map(_text, parts))
 
 
@@ -104,14 +105,14 @@ def sequence_match(parts: Sequence[SequencePart], rows: Rows) -> bool:
 
 
 def sequence_count(parts: Sequence[SequencePart], rows: Rows) -> int:
-    """Return the number of matches without overlap: the first, then the first one after its last row, and so on."""
+    """Return the number of matches without overlap: the first match, the first match after its last row, and so on."""
     return sum(1 for _ in _matches(_search(parts, rows)))
 
 
 def sequence_rows(parts: Sequence[SequencePart], rows: Rows) -> tuple[int, ...] | None:
-    """Return the rows that the parts `(?N)` of the first match take, None without a match.
+    """Return the rows that the `(?N)` parts take in the first match; None if there is no match.
 
-    Rows are numbered from 0, in the order of their times; rows of no condition are not counted.
+    Rows are numbered from 0, in the order of their times; rows that satisfy no condition are not counted.
 
     >>> view, cart = FunnelRow(0, frozenset({1})), FunnelRow(5, frozenset({2}))
     >>> sequence_rows(parse_sequence_pattern("(?1).*(?2)"), [view, FunnelRow(1, frozenset()), cart])
@@ -122,11 +123,11 @@ def sequence_rows(parts: Sequence[SequencePart], rows: Rows) -> tuple[int, ...] 
 
 
 def longest_attempt(parts: Sequence[SequencePart], rows: Rows) -> tuple[int, ...] | None:
-    """Return the rows that the parts `(?N)` take in the longest attempt, of several the first; None if no row is taken.
+    """Return the rows that the `(?N)` parts take in the longest attempt to match; None if no attempt takes a row.
 
-    This is the answer of ClickHouse's sequenceMatchEvents, also for a key with a match. If a pattern ends in `.`, an
-    attempt that fails only there has as many rows as a match, and is the answer if it comes first. Rows are numbered as
-    in `sequence_rows`.
+    Of several longest attempts, the first counts. This is the answer of ClickHouse's sequenceMatchEvents, also for a
+    key with a match. If a pattern ends in `.`, an attempt that fails only at this `.` takes as many rows as a match,
+    and is the answer if it comes first. Rows are numbered as in `sequence_rows`.
     """
     search = _search(parts, rows)
     next(_matches(search), None)
@@ -153,25 +154,25 @@ class _Search:
     parts: Sequence[SequencePart]
     rows: Sequence[FunnelRow]
     looked: int = 0
-    taken: tuple[int, ...] = ()  # by the match that was found
-    longest: tuple[int, ...] = ()  # of what any attempt took
+    taken: tuple[int, ...] = ()  # the rows that the match took
+    longest: tuple[int, ...] = ()  # the most rows that any attempt took
 
     def first_end(self, begin: int) -> int | None:
-        """Return the row after the preferred match that begins at a row, or None."""
+        """Return the row after the preferred match that begins at row `begin`; None if there is no such match."""
         return next(self._ends(0, begin, begin, ()), None)
 
     def _ends(self, part: int, at: int, base: int, taken: tuple[int, ...]) -> Iterator[int]:
-        """Yield the ends of the matches of the parts from one on, the preferred first.
+        """Yield the ends of the matches of the parts from number `part` on, the preferred match first.
 
-        base: the row from which a time clause measures, which is the row of the part before. Beside `.*` this may
-        surprise: after `.*` it is the row where `.*` has stopped, and before `.*` the row where the whole search was.
-        taken: the rows of the conditions before.
+        base: the row from which a time clause measures: the row that the part before took, or after `.*` the row at
+        which `.*` stopped. The clause measures up to row `at`, even if `.*` follows. taken: the rows that `(?N)` parts
+        took before.
         """
         while True:
             self.looked += 1
             if self.looked > _SEARCHED:
                 raise BudgetExceeded(
-                    f"the pattern has to look at more than {_SEARCHED} rows of one key; give fewer rows for each key"
+                    f"the search looks at more than {_SEARCHED} rows of one key; give fewer rows for each key"
                 )
             if part == len(self.parts):
                 self.taken = taken
@@ -188,7 +189,7 @@ class _Search:
                     if this.number not in self.rows[at].steps:
                         return
                     taken = (*taken, at)
-                    self.longest = max(self.longest, taken, key=len)  # of two as long, the first
+                    self.longest = max(self.longest, taken, key=len)  # the first of two with equal lengths
                 part, at, base = part + 1, at + 1, at
                 continue
             if isinstance(this, AnyRows) or COMPARE_TIMES[this.sign](

@@ -20,13 +20,13 @@ from cerify.semantics.predicates import TIME_NAMES, show_name
 from cerify.semantics.time_columns import FROM_1990, likely_formats, unit_of
 from cerify.semantics.values import Value, ValueType, joined, plain, show_time, value_type_of
 
-MOST_DISTINCT = 100_000  # values of an attribute that are told apart
+MOST_DISTINCT = 100_000  # the most distinct values that are counted for an attribute
 TYPE_NAMES = (
     "type", "event", "kind", "action", "activity", "name", "eventname", "event.action", "event.category", "eventtype",
     "event_type", "event_name", "eventid", "event_id", "method", "_path", "@stream",
 )  # fmt: skip
 LOG_NAMES = ("_path", "@stream")
-"""Fields with the log of Zeek that an event is from, which is its type even where all events are from one."""
+"""Fields that name an event's Zeek log. The log is the event's type even if all events are from one log."""
 
 KEY_MIN_REPEATS, TYPE_MOST_KINDS = 2, 50
 
@@ -35,7 +35,7 @@ KEY_MIN_REPEATS, TYPE_MOST_KINDS = 2, 50
 class AttributeSummary:
     """A summary of the values of one attribute.
 
-    value_type is None where kinds are mixed. distinct is None where there are more than MOST_DISTINCT values.
+    value_type is None if the values are of several kinds. distinct is None for more than MOST_DISTINCT values.
     """
 
     name: str
@@ -48,17 +48,17 @@ class AttributeSummary:
 
     @property
     def distinct(self) -> int | None:
-        """Return the number of different values."""
+        """Return the number of different values; None if there are too many."""
         return None if self.values is None else len(self.values)
 
     @cached_property
     def time_formats(self) -> list[str]:
-        """Return the formats other than ISO 8601 in which texts of an attribute with the name of a time are written."""
+        """Return the formats other than ISO 8601 that fit the texts, if the attribute's name suggests a time."""
         is_named = self.value_type == "string" and _rank(self.name, TIME_NAMES) < 2 * len(TIME_NAMES)
         return likely_formats(self.values) if is_named and self.values else []
 
     def see(self, value: Value) -> None:
-        """Count a value."""
+        """Add a value to the summary."""
         self.present += 1
         new = value_type_of(value)
         if self.value_type is None and not self.mixed:
@@ -86,9 +86,10 @@ class AttributeSummary:
 
 @dataclass(frozen=True)
 class StreamSummary:
-    """A summary of a stream: its events by type, and the attributes of each type and of all.
+    """A summary of a stream.
 
-    unread: as in the stream. lists_of_objects: the attributes whose lists have only objects.
+    events: their number. types: the number of events of each type. of_types: the attributes of each type. unread: as in
+    the stream. lists_of_objects: the attributes whose values are lists with objects only.
     """
 
     events: int
@@ -99,7 +100,7 @@ class StreamSummary:
     lists_of_objects: tuple[str, ...] = ()
 
     def likely_keys(self) -> list[AttributeSummary]:
-        """Return the attributes by which events may belong together: several values, most of them more than once."""
+        """Return the attributes that may group events: they have several values, each twice or more on average."""
         found = []
         for one in self.attributes.values():
             several = one.values is not None and 1 < len(one.values) <= one.present / KEY_MIN_REPEATS
@@ -122,7 +123,10 @@ class StreamSummary:
         )
 
     def suggestions(self, typed: bool) -> list[str]:
-        """Return options that may be meant; typed: whether the events have types of their own."""
+        """Return command-line options that may be right for this stream.
+
+        typed: whether the events have types of their own.
+        """
         found = []
         if not typed:
             likely = [one for one in self.attributes.values() if one.values is not None]
@@ -186,7 +190,7 @@ def _may_be_time(one: AttributeSummary) -> bool:
         return False
     if not isinstance(one.low, int | float) or not isinstance(one.high, int | float):
         return False
-    is_day = one.name.casefold() in ("date", "datetime") and one.high < FROM_1990  # of a month
+    is_day = one.name.casefold() in ("date", "datetime") and one.high < FROM_1990  # such as 20240131, or a day's number
     return not is_day
 
 
@@ -195,10 +199,10 @@ def _is_of_case(one: AttributeSummary) -> bool:
 
 
 def _rank(name: str, names: Sequence[str]) -> int:
-    """Return the rank of a name in a list of names.
+    """Return the rank of a name by a list of names; lower ranks are better.
 
-    A name whose last part, after a point or a colon, is in the list ranks behind them; any other name gets twice their
-    number.
+    The rank of a name in the list is its index. A name whose last part, after a point or a colon, is in the list ranks
+    behind all names of the list. Any other name gets twice the length of the list.
     """
     folded = name.casefold()
     if folded in names:
@@ -223,5 +227,5 @@ def _cut(text: str) -> str:
 
 
 def listed_names(names: Iterable[str]) -> str:
-    """Return names as a query writes them."""
+    """Return the names with commas between them, each as a query writes it."""
     return ", ".join(map(show_name, names))

@@ -110,12 +110,12 @@ def test_other_fields_of_a_log_may_be_meant(write: Write) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("<log></log>", "no events; a log of XES has elements <event>"),
+        ("<log></log>", "the file has no events; an XES log has <event> elements"),
         (XES.replace("12:00:00Z", "noon", 1), r"line 19, 'time:timestamp': '2024-03-01Tnoon' is not an ISO 8601 time"),
         (XES[:-8], "not XML: no element found"),
         (
             XES.replace("<log ", '<!DOCTYPE log [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>\n<log ', 1),
-            "the file has a document type, and cerify reads no entities",
+            "the file has a document type, which is not supported",
         ),
         ("<log>" + "<a>" * 70 + "</a>" * 70 + "</log>", "elements are nested more than 64 deep"),
         (
@@ -132,7 +132,7 @@ def test_what_is_wrong_with_a_log_is_named(text: str, message: str, write: Write
 @pytest.mark.parametrize(
     ("old", "new", "field", "message"),
     [
-        ('value="5.5"', 'value="much"', "cost", "line 13, 'cost': 'much' is no float"),
+        ('value="5.5"', 'value="much"', "cost", "line 13, 'cost': 'much' is not a valid float"),
         (
             '<int key="amount" value="100"/>',
             '<date key="amount" value="May"/>',
@@ -260,7 +260,7 @@ def test_a_malformed_value_of_an_ocel_log_refuses_the_queries_that_use_it(form: 
     path.write_text(path.read_text().replace("9.5", "much"))
     S = read_stream(path)
     assert cerify.count('"place order" ; ship WITHIN 1 day', S) == 1
-    with pytest.raises(InputError, match="'total': 'much' is no float"):
+    with pytest.raises(InputError, match="'total': 'much' is not a valid float"):
         S.require_read(["total"])
 
 
