@@ -1,7 +1,8 @@
-"""CSV files row by row, in plain Python: the lines of rows for messages, and the events of small files.
+"""Read CSV files, small ones in plain Python and large ones with Arrow, and fit Arrow tables to a schema.
 
-`stream_of_csv` returns the events that Arrow's reader (`read_csv`) gives, where it is clear which type Arrow would
-infer for a column; a property test compares the two.
+`stream_of_csv` avoids the import of Arrow. It returns the same events as Arrow's reader (`read_csv`) if it is clear
+which type Arrow would infer for each column; a property test compares the two. The lines of rows are found in plain
+Python too, and only for messages.
 """
 
 from __future__ import annotations
@@ -58,11 +59,11 @@ from cerify.semantics.values import (
 BLOCK = 2**20  # bytes that Arrow reads at a time; a row must end within them
 
 SAVE_AS_UTF_8 = ": save the file as UTF-8, as by iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW"
-"""What to do with a file in another encoding; most files that are not UTF-8 have the one named."""
+"""Advice on a file in another encoding; most files that are not UTF-8 are in Windows-1252."""
 
-UTF_16, UTF_32 = (f"it is text in UTF-{bits}: write it as UTF-8" for bits in (16, 32))
+UTF_16, UTF_32 = (f"it is text in UTF-{bits}: save it as UTF-8" for bits in (16, 32))
 MARKS: Mapping[bytes, str] = {
-    b"\xff\xfe\0\0": UTF_32,  # before UTF-16, whose mark it begins with
+    b"\xff\xfe\0\0": UTF_32,  # must stand before UTF-16, because it begins with the mark of UTF-16
     b"\0\0\xfe\xff": UTF_32,
     b"\xff\xfe": UTF_16,
     b"\xfe\xff": UTF_16,
@@ -79,10 +80,10 @@ CLEAR: Mapping[ValueType, Sequence[re.Pattern[str]]] = {
     "bool": [re.compile("true|True|TRUE|false|False|FALSE")],
     "float": [re.compile(r"-?[0-9]{1,15}(\.[0-9]+)?([eE][+-]?[0-9]{1,2})?")],
 }
-"""For each value type, forms of cells: if all cells of a column have one of these forms, it is of that type."""
+"""For each value type, forms of cells: if all cells of a column have one same form, the column is of this type."""
 
 PADDED = "-?0[0-9]"
-"""The beginning of an id such as 007, which is not 7: one such cell makes a column of numbers one of texts."""
+"""The beginning of an id such as 007, which is not 7. One such cell turns a column of numbers into texts."""
 
 
 SMALL = 2**16  # bytes
@@ -90,9 +91,9 @@ SMALL = 2**16  # bytes
 
 @dataclass(frozen=True)
 class CsvSource:
-    """The name of a CSV file in messages, and a function that opens it anew.
+    """A CSV file: its name in messages, and a function that opens it.
 
-    added_lines: the number of lines, such as a header, that come before the lines of the file itself.
+    added_lines: the number of lines, such as a header, that cerify puts before the lines of the file itself.
     """
 
     name: str
@@ -101,7 +102,7 @@ class CsvSource:
 
     @property
     def is_large(self) -> bool:
-        """Return whether a text file is large enough that Arrow is faster, counting the time of its import."""
+        """Return whether Arrow would read the file faster than plain Python, even with the time to import Arrow."""
         with self.open() as file:
             return len(file.read(SMALL + 1)) > SMALL
 
@@ -110,7 +111,7 @@ NEEDS_ARROW = "need Arrow's reader: pip install 'cerify[columns]'; or give a sch
 
 
 def what_else(data: bytes) -> str:
-    """Return a sentence on the kind of a file that begins so and is not text in UTF-8; "" if unknown."""
+    """Return a sentence about a file that begins with these bytes; "" if they are none of MARKS."""
     return next((what for mark, what in MARKS.items() if data.startswith(mark)), "")
 
 
@@ -122,7 +123,7 @@ def require_text(source: CsvSource) -> None:
 
 
 def line_of(source: CsvSource, row: int) -> str:
-    """Return the file and line of a row, counted from 0 after the header; the first line of a file is 1."""
+    """Return the file and the line of a row, for messages. Rows count from 0 after the header, lines from 1."""
     try:
         line, _ = next(islice(records(source), row + 1, None))
     except (csv.Error, StopIteration):
@@ -131,7 +132,7 @@ def line_of(source: CsvSource, row: int) -> str:
 
 
 def records(source: CsvSource, errors: str = "replace") -> Iterator[tuple[int, list[str]]]:
-    """Yield the records as Arrow counts them, that is without empty lines, each with the line on which it starts."""
+    """Yield each record with the line on which it starts. Empty lines are skipped, as in Arrow."""
     with source.open() as file, io.TextIOWrapper(file, "utf-8-sig", errors=errors, newline="") as text:
         reader, line = csv.reader(text), 1 - source.added_lines
         for record in reader:
@@ -141,9 +142,9 @@ def records(source: CsvSource, errors: str = "replace") -> Iterator[tuple[int, l
 
 
 def require_closed_quotes(source: CsvSource) -> None:
-    """Raise InputError where the file ends inside a quoted cell, which readers take for the end of the cell.
+    """Raise InputError if the file ends inside a quoted cell, because readers would end the cell there.
 
-    Such a file has an odd number of quotation marks, or a quotation mark in a cell that does not begin with one. Only
+    Such a file has an odd number of quotation marks, unless a cell that does not begin with one contains one. So only
     files with an odd number are read record by record.
     """
     with source.open() as file:
@@ -160,7 +161,7 @@ def require_closed_quotes(source: CsvSource) -> None:
 
 
 def not_csv(source: CsvSource, reason: str) -> str:
-    """Explain why a file could not be read, with the line. This is a second pass, slow and only for this error."""
+    """Return the message, with the line, for a CSV file that could not be read. This reads the file again."""
     try:
         header: list[str] | None = None
         for line, record in records(source):
@@ -178,13 +179,13 @@ def not_csv(source: CsvSource, reason: str) -> str:
         with source.open() as file:
             place = next((f", line {n}" for n, data in enumerate(file, 1) if len(data) > BLOCK), "")
         return f"{source.name}{place}: a row of more than {BLOCK:,} bytes; write it as Parquet or JSON Lines"
-    if "Empty CSV file" in reason:  # Arrow takes a line without a line break for no line
+    if "Empty CSV file" in reason:  # Arrow ignores a single line without a line break
         return f"{source.name}: one line without a line break; a CSV file starts with a line of column names"
     return not_utf8(source) if "UTF" in reason.upper() else f"{source.name}: not a CSV file: {reason}"
 
 
 def not_utf8(source: CsvSource) -> str:
-    """Return the message for a file that is not text in UTF-8, with the first such byte."""
+    """Return the message for a file that is not text in UTF-8, with the first invalid byte."""
     with source.open() as file:
         for line, data in enumerate(file, 1 - source.added_lines):
             try:
@@ -199,8 +200,8 @@ def stream_of_csv(
 ) -> Stream:
     """Return the stream of a CSV file; schema and reading are as for `read_stream`.
 
-    Raises InputError, also if only Arrow can read the file: for quotes, columns without names, and values whose type in
-    Arrow is not clear. With lenient, columns of such values are left out of the events.
+    Raises InputError, also if only Arrow can read the file: for cells in quotes, and for values whose type in Arrow is
+    not clear. With lenient, columns of such values are left out of the events.
     """
     header, rows, lines = _table(source)
     default = reading.default_type
@@ -223,8 +224,8 @@ def stream_of_rows(
 ) -> Stream:
     """Return the stream of rows of cells; an empty cell is an absent attribute.
 
-    In messages, `name` names the whole and `places` the rows. With lenient and without a schema, columns whose cells
-    have no clear type are left out with the reason.
+    In messages, `name` stands for the file and `places` for the rows. With lenient and without a schema, columns whose
+    cells have no clear type are left out of the events, with the reason in the stream's `unread`.
     """
     declared: Mapping[str, ValueType] = {} if schema is None else schema.attributes
     timed = {} if schema is None else reading.timed_fields(schema)
@@ -246,7 +247,7 @@ def stream_of_rows(
     for row, type_ in enumerate(types):
         attributes = {name: value for name, values in columns.items() if (value := values[row]) is not None}
         if type_ is None:
-            raise InputError(f"{name}, {places[row]}: no event type; every event has one")
+            raise InputError(f"{name}, {places[row]}: no event type; every event needs one")
         known = attributes if schema is None else schema.types.get(str(type_))
         if known is None:
             raise InputError(f"{name}, {places[row]}: unknown event type {quote_text(str(type_))}")
@@ -299,9 +300,9 @@ class _Column:
     def values(
         self, attribute: str, declared: ValueType | None, reading: FieldReading, how: TimeReading | None = None
     ) -> list[Value | None]:
-        """Return the values of the cells, None for an empty one. Raises InputError, with the place of the cell.
+        """Return the values of the cells, None for an empty cell. Raises InputError, with the place of the cell.
 
-        how: the way to read the times of a column that is declared to have them.
+        how: how to read the cells, if the schema declares them as times.
         """
         if (attribute == TIME and declared is None) or (declared is not None and how is not None):
             read_times = times_of_column if declared is None else times_as_declared
@@ -328,7 +329,7 @@ class _Column:
         return [None if not cell else self.value(row, value_type) for row, cell in enumerate(self.cells)]
 
     def inferred(self) -> ValueType:
-        """Return the type that Arrow infers for the column. Raises InputError if it is not clear which."""
+        """Return the type that Arrow infers for the column. Raises InputError if this type is not clear."""
         cells = list(filter(None, self.cells))
         if are_date_times(cells):
             return "timestamp"
@@ -340,11 +341,11 @@ class _Column:
             beside = " beside the values before it" if any(self.cells[:row]) else ""
             spaced = TEXT.fullmatch(self.cells[row].strip())
             advice = BLANKS if spaced else f": correct it; columns of such values {NEEDS_ARROW}"
-            self._refuse(row, f"is of no clear type{beside}", advice)
+            self._refuse(row, f"has no clear type{beside}", advice)
         return "string"
 
     def _deviating(self, forms: Sequence[re.Pattern[str]]) -> int:
-        """Return the first row whose cell has another form than the cells before it."""
+        """Return the first row whose cell has none of the forms that all cells before it have."""
         for row, cell in enumerate(self.cells):
             forms = [form for form in forms if not cell or form.fullmatch(cell)]
             if not forms:
@@ -369,7 +370,7 @@ class _Column:
                     self._refuse(row, "does not fit in 64 bits")
                 return int(cell)
             case "float":
-                from decimal import Decimal  # an import of a hundredth of a second, seldom needed
+                from decimal import Decimal  # here, because the import takes 10 ms and is seldom needed
 
                 if abs(number := float(cell)) >= EXACT and re.search("[0-9]", cell) and Decimal(cell) != number:
                     self._refuse(row, "cannot be stored exactly as a 64-bit float")
@@ -386,10 +387,10 @@ def _all(cells: Sequence[str], form: re.Pattern[str]) -> bool:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Files and bytes for Arrow's readers, without an object of Python in them.
+# Files and bytes for Arrow's readers, without Python objects in them.
 #
-# Threads of Arrow release the objects that they read only after the table is there. If the interpreter is ending then,
-# and the release needs Python, the process aborts.
+# Arrow's threads release what they have read after the table is returned. If the interpreter is shutting down then, and
+# the release needs Python, the process aborts.
 
 
 def native_buffer(data: bytes) -> pa.Buffer:
@@ -400,9 +401,7 @@ def native_buffer(data: bytes) -> pa.Buffer:
 
 
 def native_file(file: BinaryIO) -> pa.NativeFile:
-    """Return the file from its beginning, for Arrow, which opens it by its name if it has one, or else gets its
-    bytes.
-    """
+    """Return the file from its beginning, for Arrow. Arrow opens it by its name if it has one, or else gets a copy."""
     if (name := getattr(file, "name", None)) is not None:
         return pa.OSFile(os.fsencode(name))
     file.seek(0)
@@ -412,10 +411,10 @@ def native_file(file: BinaryIO) -> pa.NativeFile:
 # ---------------------------------------------------------------------------------------------------------------------
 # CSV files as Arrow tables, with the line of each row for messages.
 #
-# A header line names the columns. An empty cell, quoted or not, is an absent value: CSV cannot tell an empty string
-# from none. Columns whose value type is known are read as text and converted; the others get the type that Arrow
-# infers from all their cells. A whole number that a column of floats would round is refused. A column without a name
-# and without values, as trailing commas write it, is left out with an InputWarning; one with values is refused.
+# A header line names the columns. An empty cell, quoted or not, is an absent value, because CSV cannot distinguish it
+# from an empty string. Columns whose value type is known are read as text and converted; the others get the type that
+# Arrow infers from all their cells. A whole number that a column of floats would round is refused. A column without a
+# name, such as trailing commas make, is left out with an InputWarning.
 
 
 def read_csv(
@@ -426,13 +425,13 @@ def read_csv(
 ) -> pa.Table:
     """Return the table of a CSV file. Raises InputError.
 
-    known: the value types of some of its columns; other names may be among them. With unread, columns that floats would
-    round are left out of the table, and the reasons are added there.
+    known: the value types of some columns; the file may lack some of them. unread: if given, a column whose numbers
+    floats would round is left out of the table, and the reason is added to this mapping.
     """
     require_closed_quotes(source)
     texts = dict.fromkeys(known, pa.string())
     table = _parsed(source, texts)
-    if times := [f.name for f in table.schema if pa.types.is_time(f.type)]:  # to Arrow, not to us, 12:30 is a value
+    if times := [f.name for f in table.schema if pa.types.is_time(f.type)]:  # Arrow reads 12:30 as a time of day
         table = _parsed(source, texts := texts | dict.fromkeys(times, pa.string()))
     numbers = [f.name for f in table.schema if f.type in (ARROW["int"], ARROW["float"]) and f.name.strip()]
     if numbers := [name for name in numbers if name not in {*known, time_column or TIME}]:
@@ -448,7 +447,7 @@ def read_csv(
 
     table = _drop_unnamed(source, table)
     names = table.column_names
-    table = pa.Table.from_arrays(  # at once: a table with one column replaced is a copy of all of them
+    table = pa.Table.from_arrays(  # at once, because replacing one column copies all of them
         [
             values_of_text(column, known[name], name, place) if name in known else column
             for name, column in zip(names, table.columns, strict=True)
@@ -515,10 +514,8 @@ def fitted_table(
 ) -> pa.Table:
     """Return the table with every column of a type in ARROW and the reserved columns renamed. Raises InputError.
 
-    With coded event types may stay a dictionary.
-
-    reserved maps the columns of the event type and of the time to "type" and "time". For messages, name is the name of
-    the file, and place gives the place of a row in it.
+    reserved maps the columns of the event type and of the time to "type" and "time". coded: whether the event types may
+    stay dictionary-encoded. For messages, name is the name of the file, and place returns the place of a row in it.
     """
     in_file = table.column_names
     table = table.rename_columns(rename_fields(in_file, reserved, name))
@@ -539,7 +536,7 @@ def fitted_table(
 
 
 def _all_coded(types: pa.ChunkedArray) -> bool:
-    """Return whether each row has a text of its dictionary, which has no empty and no repeated text."""
+    """Return whether each row has a type, and the dictionary of types has no empty and no repeated text."""
     if types.null_count or not has_each_text_once(types):
         return False
     return not any(pc.any(pc.equal(chunk.dictionary, "")).as_py() for chunk in types.chunks)

@@ -1,11 +1,11 @@
-"""Columns of text and of numbers that are times: which ones are, in which unit, and what they mean.
+"""Decide which columns of texts and numbers are times, and in which unit; convert them to times.
 
-One rule holds in every reader of files, tables, frames and lists of mappings, so that the same rows have the same
-answers whatever they come in (docs/decisions/times.md). A column of text holds times if all its values are ISO 8601
-dates or date-times. Numbers in the time column are read in the unit that puts all of them in the years 1990 to 2100,
-and otherwise as seconds. The rule is here for Python's values, and in arrow_times.py for Arrow's columns: a reader
-should neither import Arrow for ten lines of JSON nor make a Python object of each cell of a Parquet file. A property
-test compares the two.
+All readers of files, tables, frames and lists of mappings follow one rule, so that the same rows give the same answers
+in every format (docs/decisions/times.md). A column of text holds times if all its values are ISO 8601 dates or
+date-times. Numbers in the time column are read in the unit that puts all of them in the years 1990 to 2100, and
+otherwise as seconds. The rule is here for Python's values, and in arrow_times.py for Arrow's columns: a reader should
+neither import Arrow for ten lines of JSON nor make a Python object of each cell of a Parquet file. A property test
+compares the two.
 """
 
 from __future__ import annotations
@@ -43,29 +43,27 @@ FROM_1990, TO_2100 = 631_152_000, 4_102_444_800
 """The first second of 1990, and of 2100."""
 
 LAST_SECOND = 253_402_300_800
-"""The first second of the year 10000; the year 1 is nearer to 1970."""
+"""The first second of the year 10000. It bounds times before 1970 too, because the year 1 is nearer to 1970."""
 
 DATE_TIME = r"\d{4}-\d\d-\d\d([Tt ]\d\d(:\d\d(:\d\d([.,]\d+)?)?)?([Zz]|[+-]\d\d(:?\d\d)?)?)?"
-"""An ISO 8601 date or date-time as data has it: with dashes, colons, and an offset or none."""
+"""An ISO 8601 date or date-time as data has it: with dashes and colons, and with or without an offset."""
 
 IS_DATE_TIME = re.compile(DATE_TIME, re.ASCII)
 IS_WHOLE = re.compile(r"-?[0-9]+", re.ASCII)
 IS_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?", re.ASCII)
 TYPE_OPTION = (
-    "; name it: --type, in Python type_column; or give all events one by --default-type, in Python default_type"
+    "; name it by --type, in Python type_column, or give all events one type by --default-type, in Python default_type"
 )
 
 
 def type_option(fields: Iterable[object], reserved: Iterable[str]) -> str:
-    """Return, for a message, the option that names the field of the type; if there is no time, also the option for the
-    time.
-    """
+    """Return, for a message, the option that names the field of the type; and that of the time if no field is one."""
     named = TIME in (*fields, *reserved)
-    return TYPE_OPTION + ("" if named else "; and the time, if there is one: --time, in Python time_column")
+    return TYPE_OPTION + ("" if named else "; name the time, if there is one, by --time, in Python time_column")
 
 
 SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "vertical bars"}
-"""Characters that other programs write between the fields of a row."""
+"""Characters that other programs write between the fields of a row instead of commas."""
 
 _DATES = (
     "%Y/%m/%d", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y.%m.%d", "%d %b %Y", "%d-%b-%Y",
@@ -77,17 +75,20 @@ FORMATS = (
     "%d/%b/%Y:%H:%M:%S %z", "%d/%b/%Y:%H:%M:%S", "%a %b %d %H:%M:%S %Y", "%a, %d %b %Y %H:%M:%S %z",
     "%Y-%m-%d-%H.%M.%S.%f", "%Y%m%d-%H:%M:%S:%f", "%b %d %H:%M:%S %Y",
 )  # fmt: skip
-"""Forms of times other than ISO 8601 that files often have, which messages propose for --time-format."""
+"""Common forms of times other than ISO 8601. Messages propose them for --time-format."""
 
-FORMS = "a time is ISO 8601, as 2013-01-31T14:05:00Z, or a number of seconds; --time-format or --time-unit names others"
+FORMS = (
+    "a time is ISO 8601, such as 2013-01-31T14:05:00Z, or a number of seconds; "
+    "for other forms give --time-format or --time-unit"
+)
 
 
 @dataclass(frozen=True)
 class TimeReading:
-    """The way to read the column of the time.
+    """How to read a column of times.
 
     unit: the unit of numbers; None infers it. format: the format of texts, as strptime takes it ("%d/%m/%Y %H:%M:%S");
-    None is ISO 8601. round_times: cut digits beyond microseconds off; without it nanoseconds are kept.
+    None is ISO 8601. round_times: whether to cut off digits beyond microseconds; if not, nanoseconds are kept.
     """
 
     unit: TimeUnit | None = None
@@ -109,7 +110,7 @@ class FieldReading:
     type_column, time_column: names, or paths into objects such as "event.category".
     default_type: the type of events without a type; with None such an event is an error.
     texts: the attributes whose texts stay texts even if they all look like times.
-    types: other names of event types; {"start": "begin"} reads the type start as begin.
+    types: new names of event types; {"start": "begin"} reads the type start as begin.
     records: the path to the list of events in a file that is one JSON object.
     header: the column names of a CSV file without a header.
     object_type: for OCEL logs: an event is read once for each of its objects of this type.
@@ -131,7 +132,7 @@ class FieldReading:
         return {self.type_column: TYPE} | ({} if self.time_column is None else {self.time_column: TIME})
 
     def hidden(self, names: Iterable[str]) -> set[str]:
-        """Return the reserved names that the data has as columns while other columns take these names."""
+        """Return the columns that are left out because other columns take their names, "type" or "time"."""
         there = set(names)
         return {meant for column, meant in self.reserved.items() if column != meant and column in there} & there
 
@@ -139,7 +140,7 @@ class FieldReading:
         """Return the attributes whose values become times under a schema, with the way to read them.
 
         They are the attribute `time`, unless the schema declares it as a number, and the attributes with a unit. Raises
-        IllFormed if an option reads times and the schema has numbers or texts.
+        IllFormed if an option says how to read times, but the schema declares the time as a number or a text.
         """
         times = {name: TimeReading(unit, None, self.times.round_times) for name, unit in schema.units.items()}
         declared = schema.attributes.get(TIME, "timestamp")
@@ -155,7 +156,7 @@ class FieldReading:
         return times
 
     def field(self, name: str) -> str:
-        """Return the name of an attribute in the data."""
+        """Return the name that an attribute has in the data."""
         if name == TYPE:
             return self.type_column
         return self.time_column or TIME if name == TIME else name
@@ -181,7 +182,10 @@ def unit_of(low: float, high: float) -> TimeUnit:
 
 
 def are_epochs(low: float, high: float) -> bool:
-    """Return whether numbers between these are seconds of the years 1990 to 2100; others may be hours of a day."""
+    """Return whether all numbers between these two are seconds of the years 1990 to 2100.
+
+    Other numbers may be something else, such as the hour of the day.
+    """
     return low >= FROM_1990 and high < TO_2100
 
 
@@ -194,12 +198,12 @@ def unit_note(field: str, unit: TimeUnit, low: float, high: float) -> str | None
         if other == "s" or not are_epochs(low, low):
             return None
         return (
-            f"field {field!r}: its numbers are read as seconds since 1970, and {high} looks like {UNIT_NAMES[other]}: "
+            f"field {field!r}: its numbers are read as seconds since 1970, but {high} looks like {UNIT_NAMES[other]}: "
             "write all of them in one unit"
         )
     return (
-        f"field {field!r}: its numbers are read as {UNIT_NAMES[unit]} since 1970, since as seconds they are beyond the "
-        f"year 2100; --time-unit s|ms|us|ns, in Python time_unit, decides it without this warning"
+        f"field {field!r}: its numbers are read as {UNIT_NAMES[unit]} since 1970, because as seconds they are beyond "
+        "the year 2100; give --time-unit s|ms|us|ns, in Python time_unit, to choose the unit without this warning"
     )
 
 
@@ -210,7 +214,7 @@ def time_of_text(text: str, how: TimeReading = TimeReading()) -> datetime:
     try:
         time = datetime.strptime(text, how.format)
     except (ValueError, OverflowError, re.error) as error:
-        # the messages of strptime name the text and its rest, which help no more than the format does
+        # strptime's own messages repeat the text, which does not help
         problem = "is not of the format" if "match format" in str(error) or "remains" in str(error) else f"({error})"
         raise ValueError(f"{problem} {how.format!r}") from None
     return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
@@ -246,8 +250,7 @@ def _what_to_write(texts: Iterable[object]) -> str:
 def time_of_number(number: float, unit: TimeUnit, round_times: bool = False) -> datetime:
     """Return the time that is this number of units after 1970; a fraction is rounded to microseconds.
 
-    round_times: cut the digits of nanoseconds beyond microseconds off. Raises ValueError for times beyond the years 1
-    to 9999.
+    round_times: whether to cut off digits beyond microseconds. Raises ValueError for times outside the years 1 to 9999.
     """
     per = PER_SECOND[unit]
     if isinstance(number, int):
@@ -285,7 +288,7 @@ def are_date_times(values: Sequence[Value | None]) -> bool:
 
 
 def times_of_texts(values: Sequence[Value | None], how: TimeReading = TimeReading()) -> list[Value | None]:
-    """Return the times that texts write; None stays None. Raises BadTime."""
+    """Return the time of each text, and None for None. Raises BadTime."""
     found: list[Value | None] = []
     for row, value in enumerate(values):
         try:
@@ -296,10 +299,9 @@ def times_of_texts(values: Sequence[Value | None], how: TimeReading = TimeReadin
 
 
 def require_range(times: list[Value | None]) -> list[Value | None]:
-    """Return the times of a column. Raises BadTime if some have nanoseconds and a column of nanoseconds cannot have
-    them all.
+    """Return the times unchanged. Raises BadTime if some have nanoseconds and others do not fit in such a column.
 
-    Such a column has 64 bits, for the years 1678 to 2261.
+    A column of nanoseconds has 64 bits, enough for the years 1678 to 2261.
     """
     if (row := first_out_of_range(times)) is not None:
         raise BadTime(row, f"{times[row]} {NANOSECONDS_OUT_OF_RANGE}")
@@ -344,7 +346,8 @@ def times_of_column(
         return list(values), None
     present = [number for number in numbers if number is not None]
     if not all(map(math.isfinite, present)):
-        raise BadTime(next(r for r, n in enumerate(numbers) if n is not None and not math.isfinite(n)), "no time")
+        row = next(r for r, n in enumerate(numbers) if n is not None and not math.isfinite(n))
+        raise BadTime(row, f"{numbers[row]} is not a time; {FORMS}")
     unit = how.unit or unit_of(min(present), max(present))
     note = unit_note(field, unit, min(present), max(present)) if how.unit is None else None
     if unit == "s" and all(isinstance(number, int) for number in present):
@@ -363,8 +366,7 @@ def times_of_column(
 def times_as_declared(
     values: Sequence[Value | None], field: str, how: TimeReading
 ) -> tuple[list[Value | None], str | None]:
-    """Return the values of a column as times, because a schema declares it so; also a warning about their unit, or
-    None.
+    """Return the times of a column that a schema declares as times, and a warning about their unit or None.
 
     Raises BadTime.
     """
@@ -411,8 +413,9 @@ def _number(value: Value, row: int) -> int | float:
 
 
 def rename_fields(names: Sequence[str], reserved: Mapping[str, str], name: str) -> list[str]:
-    """Return the names of columns, with the reserved names for the columns of type and time, as `fitted_table`
-    explains.
+    """Return the names of columns, with "type" and "time" for the columns in `reserved`, see `fitted_table`.
+
+    name: the file, for messages. Raises InputError for a missing column, and for a name that occurs twice.
     """
     for blank in (column for column in names if column != column.strip()):
         warnings.warn(InputWarning(f"{name}: the blanks around {blank!r} belong to the column's name"), stacklevel=2)
@@ -448,7 +451,7 @@ NO_TYPE = f"empty; every event needs a type: {GIVE_TYPE}"
 
 
 def with_type(table: pa.Table, type_column: str, default_type: str | None) -> pa.Table:
-    """Return the table with the default type, if there is one, in rows without a type."""
+    """Return the table with the default type, if it is not None, in rows without a type."""
     if default_type is None or table.column_names.count(type_column) > 1:
         return table
     if type_column in table.column_names:
@@ -463,7 +466,7 @@ def with_type(table: pa.Table, type_column: str, default_type: str | None) -> pa
 
 
 def typed(obj: Mapping[str, Any], type_column: str, default_type: str | None) -> Mapping[str, Any]:
-    """Return the object with its own type; if it has none, with the default type, if there is one."""
+    """Return the object, with the default type if it has no type and the default is not None."""
     return obj if default_type is None or not is_blank(obj.get(type_column)) else {**obj, type_column: default_type}
 
 

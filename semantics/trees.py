@@ -1,7 +1,7 @@
 """Trees of frozen dataclasses that are compared, hashed and written without recursion, however deep they are.
 
-Their leaves are equal only if they are of the same type: in Python True == 1 == 1.0, and in a query these are three
-constants.
+Their leaves are equal only if they are of the same type: in Python True == 1 == 1.0, but in a query these are three
+different constants. This module also describes the operators of a query language as data.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, dataclass_transfo
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
 class Tree:
-    """A frozen dataclass, and so is each subclass; its value is its class and its positional fields.
+    """The base of trees. Each subclass is a frozen dataclass; trees are equal by their classes and positional fields.
 
     The methods that a dataclass would generate are recursive, and fail on a tree deeper than Python's recursion limit.
     operands: the fields that hold the trees directly below, left to right; a field may hold a tuple of trees.
@@ -41,11 +41,11 @@ class Tree:
         return found
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_hash"}  # it differs between processes
+        return {name: value for name, value in self.__dict__.items() if name != "_hash"}  # differs between processes
 
     def __repr__(self) -> str:
         written: list[str] = []
-        pending: list[object] = [self]  # a str is text to be written as it is; of a value it is the repr
+        pending: list[object] = [self]  # nodes that are still to be written, and texts to write as they are
         while pending:
             node = pending.pop()
             if isinstance(node, str):
@@ -67,15 +67,15 @@ V = TypeVar("V")
 def node_word(kind: type) -> str:
     """Return the word for a class of nodes in JSON: its WORD if it has one, else its name.
 
-    Class names are unique over the package, words only within a language: the union of core-CEL is the class `CoreOr`
-    and the word "Or".
+    Class names are unique in the package, words only within a language: the union of core-CEL is the class `CoreOr`,
+    and its word is "Or".
     """
     word: str = vars(kind).get("WORD", kind.__name__)
     return word
 
 
 def entry_of(table: Mapping[type, V], node: Tree) -> V | None:
-    """Return the entry of a node's class or of its nearest ancestor; None if there is none."""
+    """Return the entry of a node's class, or of the nearest base class that has an entry; None if none has."""
     return next((table[kind] for kind in type(node).__mro__ if kind in table), None)
 
 
@@ -88,8 +88,9 @@ def children(node: T) -> tuple[T, ...]:
 
 
 def subtrees(root: N, below: Callable[[N], Sequence[N]] = children) -> Iterator[N]:  # type: ignore[assignment]
-    """Yield all nodes of a tree, each before those below it, left to right; below: returns the nodes directly below a
-    node.
+    """Yield all nodes of a tree, each before the nodes below it, left to right.
+
+    below: a function that returns the nodes directly below a node.
     """
     pending = [root]
     while pending:
@@ -99,9 +100,7 @@ def subtrees(root: N, below: Callable[[N], Sequence[N]] = children) -> Iterator[
 
 
 def depth(root: N, below: Callable[[N], Iterable[N]]) -> int:
-    """Return the number of nodes on the longest way down from the root; below: returns the nodes
-    directly below a node.
-    """
+    """Return the number of nodes on the longest way down from the root. below: as in `subtrees`."""
     deepest, pending = 0, [(root, 1)]
     while pending:
         node, level = pending.pop()
@@ -129,7 +128,8 @@ def _preorder(root: object) -> Iterator[object]:
     """Yield the classes of a tree's nodes, and the values at its leaves with their types, each node before its
     operands.
 
-    A class has a fixed number of fields, and a tuple comes with its length: no two trees have the same sequence.
+    A class has a fixed number of fields, and a tuple comes with its length, so different trees have different
+    sequences.
     """
     pending = [root]
     while pending:
@@ -155,14 +155,14 @@ def _fields(node: object) -> tuple[str, ...]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The operators of a query language as data: what its printer, generators, shrinker, suite and tables of docs share.
+# The operators of a query language as data, for its printer, generators, shrinker, suite and tables of docs.
 #
-# A language has one table, in its module `operators`; it lists operators with as many operands from simple to complex.
+# A language has a table in its module `syntax`. Operators with the same number of operands go from simple to complex.
 
 Position: TypeAlias = Literal["leaf", "call", "prefix", "infix", "postfix", "suffix"]
 """Where an operator stands: alone, around its operands in parentheses, or before, between or after them.
 
-A suffix is a postfix operator after which no other one may stand without parentheses.
+A suffix is a postfix operator that may not follow another suffix without parentheses.
 """
 
 
@@ -177,8 +177,8 @@ class Operator:
     text: the form of its text: `{field}` stands for a field of the node, and `{}` for the node itself.
     position, level: where parentheses are needed: an operand is put in parentheses if its own level is lower than the
         level of its place. A higher level binds more tightly.
-    samples: functions from operands to a node, for generators and tests; the class itself where a node has no other
-        fields than its operands.
+    samples: functions from operands to a node, for generators and tests; () stands for the class itself if a node has
+        no other fields than its operands.
     aliases: other spellings of the symbol that parse.
     chains: for an infix operator, whether its first operand may be another operator of its level without parentheses.
     monotone: whether fewer matches of the operands never give more matches.
@@ -253,8 +253,9 @@ def printed(root: T, operators: Operators, field: Callable[[Any], str]) -> str:
 
 
 def _place(operator: Operator, below: type, number: int) -> int:
-    """Return the level at which the operand of that number is printed: an infix chain of one operator is
-    left-associative.
+    """Return the lowest level that operand `number`, of the class `below`, may have there without parentheses.
+
+    An infix operator is left-associative: its first operand may be the same operator.
     """
     match operator.position:
         case "infix":
@@ -278,7 +279,7 @@ def with_operands(operators: Operators, number: int) -> tuple[type[Any], ...]:
 
 
 def ranks(operators: Operators) -> dict[type[Any], int]:
-    """Return by class the place of each operator among the operators with as many operands.
+    """Return, by class, the rank of each operator among the operators with the same number of operands.
 
     Operators with other fields come last.
     """

@@ -1,8 +1,8 @@
 """Values of attributes: their types, which of them can be compared, and how exact they are.
 
-An int has 64 bits where it is in a column, a float is a binary64, a timestamp is UTC with microseconds, or with
-nanoseconds where data has them (nanoseconds.py). The readers of files, of JSON and of Arrow tables, the predicates and
-the protocol take these definitions from here.
+An int in a column has 64 bits, a float is a binary64, and a timestamp is UTC with microseconds, or with nanoseconds if
+the data has them (nanoseconds.py). The readers of files, of JSON and of Arrow tables, the predicates and the protocol
+share these definitions.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ TimeUnit = Literal["s", "ms", "us", "ns"]
 """Seconds, milliseconds, microseconds or nanoseconds since 1970."""
 
 ValueKind = Literal["number", "string", "bool", "timestamp", "interval"]
-"""What a value can be compared with: a value of the same kind. Intervals are values of SQL's expressions alone."""
+"""The kinds of values. Only values of the same kind can be compared. Only SQL's expressions have intervals."""
 
 KIND_OF: Mapping[ValueType, ValueKind] = {
     "int": "number",
@@ -45,15 +45,15 @@ PLAIN = frozenset({bool, int, float})
 """The Python classes of which every instance is a value."""
 
 EXACT = 2**53
-"""Every integer of at most this magnitude is a float exactly."""
+"""A float can represent every integer of at most this magnitude exactly."""
 
 INT64 = range(-(2**63), 2**63)
 Microseconds: TypeAlias = int | Fraction
-"""Microseconds since 1970; a Fraction where a time has nanoseconds."""
+"""Microseconds since 1970; a Fraction if the time has nanoseconds."""
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FIRST_TIME, LAST_TIME = (time.replace(tzinfo=UTC) for time in (datetime.min, datetime.max))
-"""The first and the last time that a value can be, in the years 1 and 9999."""
+"""The first and the last possible time, in the years 1 and 9999."""
 
 
 PATTERNS: Mapping[ValueType, tuple[str, str]] = {
@@ -61,16 +61,16 @@ PATTERNS: Mapping[ValueType, tuple[str, str]] = {
     "float": (r"(?i)[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|[+-]?inf(inity)?|nan", "a number"),
     "bool": ("(?i)true|false", "true or false"),
 }
-"""How cells of a column with a known value type are written, and what a message calls them."""
+"""For a column with this value type, the form of its cells as a regular expression, and their name in messages."""
 
 FRACTION = re.compile(r"([.,]\d{6})(\d+)", re.ASCII)
-"""The digits of a second: six that a timestamp has, and those beyond."""
+"""The fraction of a second: the six digits that a timestamp has, and the digits beyond."""
 
 BEYOND_MICROSECONDS = "has digits beyond microseconds; --round-times cuts them off, in Python round_times=True"
 BEYOND_NANOSECONDS = "has digits beyond nanoseconds; --round-times cuts them off, in Python round_times=True"
 NANOSECONDS_OUT_OF_RANGE = (
-    "is outside the years 1678 to 2261, and other values of the column have nanoseconds, which only these years have "
-    "in 64 bits; --round-times cuts them off, in Python round_times=True"
+    "is outside the years 1678 to 2261, and other values of the column have nanoseconds, which fit in 64 bits only in "
+    "these years; --round-times cuts them off, in Python round_times=True"
 )
 """What is wrong with a time, as the end of a message."""
 
@@ -83,7 +83,7 @@ def quote_text(text: str) -> str:
 
 
 def blanks_around(cell: str) -> str:
-    """Return the end of a message about a cell with blanks around a number, a truth value or a date; else ""."""
+    """Return BLANKS for a cell with blanks around a number, a truth value or a date; else ""."""
     forms = (*(pattern for pattern, _ in PATTERNS.values()), r"\d{4}-\d\d-\d\d.*")
     if (bare := cell.strip()) == cell or not any(re.fullmatch(form, bare) for form in forms):
         return ""
@@ -91,11 +91,12 @@ def blanks_around(cell: str) -> str:
 
 
 def value_of(value: Any, where: str) -> Value | None:
-    """Return the value of an attribute for a Python value.
+    """Return a Python value as the value of an attribute.
 
     The result has exactly the class int, float, str or bool, or is a UTC time; a time without an offset is taken as
-    UTC. A date becomes its midnight, as in a column; a scalar of NumPy its Python value; NaT and NA of NumPy and pandas
-    become None. Raises InputError for a value without a value type; where: the place of the attribute, for its message.
+    UTC. A date becomes its midnight, as in a column, and a scalar of NumPy its Python value. NaT and NA of NumPy and
+    pandas become None. Raises InputError for a value without a value type. where: the place of the attribute, for the
+    message.
     """
     if hasattr(value, "dtype") and hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
         value = _of_numpy(value, where)
@@ -132,10 +133,10 @@ def value_of(value: Any, where: str) -> Value | None:
 
 
 def _of_numpy(scalar: Any, where: str) -> object:
-    """Return the Python value of a scalar of NumPy. For a time that Python does not have, `item` returns an integer."""
+    """Return the Python value of a scalar of NumPy. For a time outside Python's range, `item` returns an integer."""
     match scalar.dtype.kind:
         case "m":
-            return scalar  # a value of no type
+            return scalar  # a difference of times has no value type
         case "M" if scalar == scalar:
             exact = scalar.astype("datetime64[us]")
             if exact != scalar:
@@ -151,7 +152,7 @@ def _of_numpy(scalar: Any, where: str) -> object:
 
 
 def is_text(name: object) -> bool:
-    """Return whether a name is a text that UTF-8 can carry."""
+    """Return whether a name is a text that UTF-8 can encode."""
     return isinstance(name, str) and encodable(name)
 
 
@@ -182,7 +183,7 @@ def value_type_of(value: Value) -> ValueType:
 
 
 def kind(value: Value | timedelta) -> ValueKind:
-    """Return the kind of a value; an order compares values of the same kind only."""
+    """Return the kind of a value; only values of the same kind can be compared."""
     match value:
         case bool():
             return "bool"
@@ -204,13 +205,13 @@ def joined(one: ValueType, other: ValueType) -> ValueType | None:
 
 
 def is_exact_float(number: int) -> bool:
-    """Return whether a float has exactly the value of an integer of 64 bits."""
+    """Return whether a float can represent this 64-bit integer exactly."""
     return float(number) == number
 
 
 def plain(value: Any) -> Any:
-    """Return a result's value in JSON: a time as its text, an integral number without point, NaN
-    and infinity as null.
+    """Return a result's value for JSON: a time or an interval as text, a whole float as an integer, NaN and infinity
+    as null.
     """
     if isinstance(value, Mapping):
         return {name: plain(part) for name, part in value.items()}
@@ -226,11 +227,11 @@ def plain(value: Any) -> Any:
 def parse_time(text: str, keep_nanoseconds: bool = False) -> datetime:
     """Return the UTC time of an ISO 8601 text; one without an offset is taken as UTC.
 
-    keep_nanoseconds: whether digits beyond microseconds are read, as in data; queries and the protocol have none.
-    Raises ValueError; its message continues a sentence about the text, as in "is not an ISO 8601 time".
+    keep_nanoseconds: whether digits beyond microseconds are read, as in data; in queries and the protocol they are an
+    error. Raises ValueError; its message continues a sentence about the text, as in "is not an ISO 8601 time".
     """
     rest = ""
-    if (fraction := FRACTION.search(text)) is not None and (rest := fraction[2].rstrip("0")):  # Python drops it
+    if (fraction := FRACTION.search(text)) is not None and (rest := fraction[2].rstrip("0")):  # Python would drop it
         if not keep_nanoseconds:
             raise ValueError(BEYOND_MICROSECONDS)
         if len(rest) > 3:
@@ -265,9 +266,9 @@ def show_interval(interval: timedelta) -> str:
 
 
 def microseconds(time: datetime) -> int:
-    """Return the microseconds from the epoch to a time, as Arrow has it; a time without an offset is taken as UTC.
+    """Return the microseconds from the epoch to a time, as in Arrow; a time without an offset is taken as UTC.
 
-    Raises Unsupported for a time with nanoseconds, rather than lose them; see `exact_microseconds`.
+    Raises Unsupported for a time with nanoseconds, which would be lost; see `exact_microseconds`.
     """
     if isinstance(time, NanosecondTime):
         raise Unsupported(
@@ -306,8 +307,9 @@ def has_nanoseconds(values: Iterable[object]) -> bool:
 
 
 def first_out_of_range(values: Sequence[object]) -> int | None:
-    """Return the first row whose time does not fit in a column of nanoseconds, if some time has
-    nanoseconds; else None.
+    """Return the first row whose time does not fit in a column of nanoseconds.
+
+    Return None if all times fit, or if no time has nanoseconds.
     """
     if not has_nanoseconds(values):
         return None

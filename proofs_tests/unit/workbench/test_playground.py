@@ -243,7 +243,7 @@ def test_an_error_in_the_stream_names_its_cell() -> None:
             [1, "time"],
         ),
         ([["type", "time"], ["A", "12:00"], ["B", "3"]], "event 0, field 'time': '12:00' is not a time", [0, "time"]),
-        ([["type", "x"], ["A", ""], ["A", "20 C"]], "event 1, field 'x': '20 C' is of no clear type", [1, "x"]),
+        ([["type", "x"], ["A", ""], ["A", "20 C"]], "event 1, field 'x': '20 C' has no clear type", [1, "x"]),
         ([["type", "x"], ["A", "1"], ["", "2"]], "event 1: no event type", [1, "type"]),
     ):
         error = ask("evaluate", stream=stream)["error"]
