@@ -507,7 +507,7 @@ def test_semicolons_and_decimal_commas_under_a_header_with_commas_at_its_end(tmp
     how = ("--default-type", "reading", "--time", "Date time", "--time-format", "%d/%m/%Y %H:%M")
     assert run("count", "reading ; reading WITHIN 1 minute", str(file), *how)[1] == "1\n"
     _, _, message = run("count", "reading", str(file))
-    assert "give all events one by --default-type" in message
+    assert "give all events one type by --default-type" in message
 
 
 def test_only_lists_of_objects_are_suggested_as_records(tmp_path: Path, run: Run) -> None:
