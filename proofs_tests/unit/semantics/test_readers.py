@@ -374,8 +374,8 @@ def test_a_bad_time_is_located(cell: str, write: Callable[..., Path]) -> None:
         ("\n\n", ": empty; a CSV file starts with a line of column names"),
         ("hello", ": one line without a line break; a CSV file starts with a line of column names"),
         ("a\n1\n", ": no column 'type' for the event type; the columns are a; name it by --type, in Python "
-         "type_column, or give all events one type by --default-type, in Python default_type; name the time, if there is "
-         "one, by --time, in Python time_column"),
+         "type_column, or give all events one type by --default-type, in Python default_type; name the time, if there "
+         "is one, by --time, in Python time_column"),
         ("time,a\n1,2\n", ": no column 'type' for the event type; the columns are time, a; name it by --type, in "
          "Python type_column, or give all events one type by --default-type, in Python default_type"),
         ("a,typ\n1,A\n", ": no column 'type' for the event type; the columns are a, typ; did you mean 'typ'?"),
