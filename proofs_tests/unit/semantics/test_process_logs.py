@@ -71,7 +71,7 @@ def test_a_log_of_the_first_ocel_is_said_to_be_one(name: str, content: str, tmp_
             database.commit()
     else:
         path.write_text(content, encoding="utf-8")
-    with pytest.raises(InputError, match=r"it is a log of OCEL 1\.0: write it as OCEL 2\.0"):
+    with pytest.raises(InputError, match=r"this is an OCEL 1\.0 log: convert it to OCEL 2\.0"):
         read_stream(path)
 
 
