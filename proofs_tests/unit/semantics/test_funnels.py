@@ -112,10 +112,10 @@ def test_sequence_patterns(pattern: str, text: str, count: int) -> None:
     [
         ("", "no row"),
         (".*", "no row"),
-        ("(?1", "made of"),
+        ("(?1", "not a part of a pattern"),
         ("(?0)", "from 1"),
-        ("(?t<=3)(?1)", "must stand after"),
-        ("(?1)(?t<=3)(?t<=4)(?2)", "must stand after"),
+        ("(?t<=3)(?1)", "must follow"),
+        ("(?1)(?t<=3)(?t<=4)(?2)", "must follow"),
         ("(?1)(?t<=3)", "needs a row after it"),
         ("(?1)(?t<=3).*", "needs a row after it"),
         ("(?1)" * 101, "more than 100 parts"),
