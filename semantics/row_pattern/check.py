@@ -34,7 +34,7 @@ RowType: TypeAlias = ValueType | Literal["interval"]
 """The type of an expression's values: that of an attribute, or an interval."""
 
 Types: TypeAlias = Callable[[rows.RowColumn], RowType | None]
-"""The type of a column; None where it is not known."""
+"""A function that returns the type of a column; None if it is not known."""
 
 CAST: Mapping[rows.SqlType, ValueType] = {
     "BIGINT": "int", "DOUBLE": "float", "VARCHAR": "string", "BOOLEAN": "bool", "TIMESTAMP": "timestamp",
@@ -56,7 +56,7 @@ def a_kind(kind: ValueKind) -> str:
 
 
 def types_of(known: Mapping[str, ValueType | None] | None) -> Types:
-    """Return the types of columns by their names in a table; None for a table that is not known."""
+    """Return the function from columns to their types. known: the types by the table's names; None if not known."""
     return lambda column: None if known is None else known.get(resolve_column(column, known))
 
 
@@ -66,9 +66,9 @@ def kind_of_type(type_: RowType | None) -> ValueKind | None:
 
 
 def type_of(e: rows.Expression, types: Types) -> RowType | None:
-    """Return the type of an expression's values in the decided reading; None if it is unknown, as for NULL.
+    """Return the type of an expression's values in the default reading; None if it is unknown, as for NULL.
 
-    An integer counts as a float where other values of the expression are floats.
+    An integer counts as a float if other values of the expression are floats.
     """
     match e:
         case rows.RowConstant(value):
@@ -117,7 +117,7 @@ def type_of(e: rows.Expression, types: Types) -> RowType | None:
 
 
 def _calculated(sign: str, left: rows.Expression, right: rows.Expression, types: Types) -> RowType | None:
-    """Return the type of a sum or a product; None where its operands may be numbers, or times and intervals."""
+    """Return the type of a sum or a product; None if the types of the operands allow several."""
     known = [type_of(operand, types) for operand in (left, right)]  # once, as operands may be nested deeply
     table = {("number", sign, "number"): "number", **{key: kind for key, kind in TIMED.items() if key[1] == sign}}
     pairs = product(*map(_possible_kinds, (left, right), known))
@@ -149,12 +149,12 @@ def _number(operands: Sequence[rows.Expression], types: Types) -> ValueType:
     return "float" if any(type_of(operand, types) == "float" for operand in operands) else "int"
 
 
-WHOLE = "is a whole number, as its parts are: CAST one AS DOUBLE, or give --reading integer_division=exact"
+WHOLE = "is a whole number, because its operands are: CAST one AS DOUBLE, or give --reading integer_division=exact"
 """The part of a message about a division of whole numbers."""
 
 
 def whole_divisions(e: rows.Expression, types: Types) -> Iterator[rows.Product]:
-    """Yield the divisions of whole numbers in an expression, whose fraction the decided reading drops."""
+    """Yield the divisions of whole numbers in an expression; the default reading drops the fractions of the results."""
     for node in subtrees(e):
         if not isinstance(node, rows.Product) or node.operator != "/":
             continue
@@ -163,7 +163,7 @@ def whole_divisions(e: rows.Expression, types: Types) -> Iterator[rows.Product]:
 
 
 TextNumbers: TypeAlias = Literal["none", "written", "all"]
-"""Which texts beside a number are numbers: none, those that are written out in the clause, or all."""
+"""Which texts beside a number are read as numbers: none, constants written in the clause, or all."""
 
 
 def with_days(
@@ -174,11 +174,11 @@ def with_days(
     truncates: bool = False,
     text_casts: bool = False,
 ) -> MatchRecognize:
-    """Return the clause in which a number next to a time or an interval means days, as in Oracle.
+    """Return the clause with each number beside a time or an interval changed to a number of days, as in Oracle.
 
-    types: the types of the columns; a number means days only where both types are known.
+    types: the types of the columns; a number means days only if both types are known.
     text_times: whether a text constant beside a time is a time too, as in Snowflake.
-    text_numbers: which texts beside a number are numbers.
+    text_numbers: which texts beside a number are read as numbers.
     truncates: whether TRUNC and ROUND take numbers as well as times, as in Oracle.
     text_casts: whether a CAST of a text with a fraction to a whole number rounds it.
 
@@ -199,7 +199,7 @@ def with_meant_operands(
     truncates: bool = False,
     text_casts: bool = False,
 ) -> rows.Expression:
-    """Return an expression with its operands converted as `with_days` says."""
+    """Return an expression with its operands converted as in `with_days`."""
 
     def kind(e: rows.Expression) -> ValueKind | None:
         return kind_of_type(type_of(e, types))
@@ -232,7 +232,7 @@ def with_meant_operands(
 
 
 def _cast_text(e: rows.Expression) -> rows.Expression | None:
-    """Return the operand of a CAST to an integer, also if the dialect writes the CAST as a CASE."""
+    """Return the operand of a CAST to an integer, also of the CASE that `whole_cast` makes of it; else None."""
     match e:
         case rows.Cast(operand, "BIGINT"):
             return operand
@@ -254,8 +254,9 @@ def whole_part(e: rows.Expression) -> rows.Expression:
 
 
 def _rounded(e: rows.Expression, kind: Callable[[rows.Expression], ValueKind | None]) -> rows.Expression:
-    """Return TRUNC of a number, ROUND of a time or a difference of two TRUNCs with Oracle's meaning; others
-    unchanged.
+    """Return TRUNC of a number, ROUND of a time, or a difference of two TRUNCs, with Oracle's meaning.
+
+    Return other expressions unchanged.
     """
     match e:
         case rows.RowCall("DATE_TRUNC", (_, operand)) if kind(operand) == "number":
@@ -289,7 +290,7 @@ def _takes_numbers(e: rows.Expression, kinds: Collection[ValueKind | None], text
 
 
 def number_of_text(e: rows.Expression, text_numbers: TextNumbers) -> rows.Expression:
-    """Return the number in a text; a text without a number stays, and gives NULL beside a number."""
+    """Return the number in a text. A text without a number stays a text, and gives NULL beside a number."""
     if isinstance(e, rows.RowConstant):
         value = combined(rows.Cast(e, "BIGINT"), [e.value], STANDARD)
         value = combined(rows.Cast(e, "DOUBLE"), [e.value], STANDARD) if value is None else value
@@ -312,7 +313,7 @@ def type_problems(e: rows.Expression, types: Types, condition: bool = False) -> 
         for operand in operands:
             if (found := kind_of(operand)) not in (None, wanted):
                 rule = {"number": "arithmetic", "string": "like"}.get(wanted, "kind")
-                message = f"{show_expression(operand)} is {a_kind(found)}, and {a_kind(wanted)} is expected"
+                message = f"{show_expression(operand)} is {a_kind(found)}, but {a_kind(wanted)} is expected"
                 yield Problem(rule, message, operand.span)  # type: ignore[arg-type]
 
     def alike(*operands: rows.Expression) -> Iterator[Problem]:
@@ -320,7 +321,7 @@ def type_problems(e: rows.Expression, types: Types, condition: bool = False) -> 
         for operand, found in known[1:]:
             if found != known[0][1]:
                 first, kind_ = known[0]
-                message = f"{show_expression(first)} is {a_kind(kind_)}, and {show_expression(operand)} {a_kind(found)}"
+                message = f"{show_expression(first)} is {a_kind(kind_)}, but {show_expression(operand)} {a_kind(found)}"
                 spans = {kind_, found} == {"interval", "number"}
                 advice = AN_INTERVAL if spans else None
                 if {kind_, found} == {"timestamp", "string"}:
@@ -340,8 +341,8 @@ def type_problems(e: rows.Expression, types: Types, condition: bool = False) -> 
             pass
         case rows.Cast(operand, type_):
             if (known := kind_of(operand)) is not None and type_ in NO_CAST.get(known, ()):
-                message = f"{show_expression(operand)} is {a_kind(known)}, and a CAST of it to {type_} is always NULL"
-                yield Problem("kind", message, e.span, advice="use a column of the other kind, as a time in seconds")
+                message = f"{show_expression(operand)} is {a_kind(known)}, so its CAST to {type_} is always NULL"
+                yield Problem("kind", message, e.span, advice="use another column, such as the time in seconds")
         case rows.Collection("LISTAGG", argument):
             yield from find_problems("string", argument)
         case rows.RowAggregate(function, argument):
@@ -356,7 +357,7 @@ def type_problems(e: rows.Expression, types: Types, condition: bool = False) -> 
             elif {"timestamp", "interval"}.isdisjoint(map(kind_of, (left, right))):
                 yield from find_problems("number", left, right)
             elif type_of(e, types) is None and None not in map(kind_of, (left, right)):
-                message = f"there is no {kind_of(left)} {operator} {kind_of(right)}"
+                message = f"{operator} is not defined for {kind_of(left)} and {kind_of(right)}"
                 yield Problem("arithmetic", message, e.span, advice=AN_INTERVAL)
         case rows.Coalesce(arguments):
             yield from alike(*arguments)
@@ -385,7 +386,7 @@ def type_problems(e: rows.Expression, types: Types, condition: bool = False) -> 
 # The problems of a clause that can be found before any row is read: ISO/IEC 9075-2, features R010 and R020.
 
 ADVICE = {
-    "aggregate": "give an aggregate columns of one variable, without PREV, NEXT, FIRST, LAST or an aggregate in it",
+    "aggregate": "use columns of one variable in an aggregate, without PREV, NEXT, FIRST, LAST or another aggregate",
     "define": "write the variable in PATTERN, or leave its condition out",
     "skip": "name a variable of the pattern, or skip PAST LAST ROW or TO NEXT ROW",
     "variable": "write it in PATTERN, or name a variable that is there; quote a column with a dot in its name",
@@ -404,23 +405,23 @@ def problems(q: MatchRecognize, schema: Schema | None = None, reading: RowReadin
 
 @lru_cache(maxsize=64)
 def _is_wellformed(q: MatchRecognize, reading: RowReading) -> bool:
-    """Return whether the clause has no problem that shows without a schema.
+    """Return whether the clause has no problem that can be found without a schema.
 
-    The answer is remembered, because several steps of one request need it. Problems are not remembered, because an
-    equal clause has them at other places of its text.
+    The answer is cached, because several steps of one request need it. Problems are not cached, because an equal clause
+    may have them at other places of its text.
     """
     return not _all_problems(q, None, reading)
 
 
 def _all_problems(q: MatchRecognize, schema: Schema | None, reading: RowReading) -> list[Problem]:
-    """Return the problems of a clause; nothing is remembered between calls."""
+    """Return the problems of a clause; nothing is cached."""
     return [*_names(q), *_variables(q), *_keys(q), *_navigation(q), *_pattern(q, reading), *_window(q)] or [
         *_typed(q, schema)
     ]
 
 
 def require_wellformed(q: MatchRecognize, reading: RowReading = STANDARD) -> None:
-    """Raise IllFormed for the first problem that shows without a schema."""
+    """Raise IllFormed for the first problem that can be found without a schema."""
     _raise_first(problems(q, None, reading))
 
 
@@ -435,7 +436,7 @@ def require_columns(q: MatchRecognize, known: Mapping[str, ValueType | None]) ->
 
 
 def missing_columns(q: MatchRecognize, columns: Collection[str]) -> Iterator[Problem]:
-    """Yield a problem for each column of the clause that a table with these columns, and "type", does not have."""
+    """Yield a problem for each column of the clause that is neither one of these columns nor "type"."""
     known = {*columns, TYPE}
     for column in columns_in(q):
         if (name := resolve_column(column, known)) not in known:
@@ -467,7 +468,7 @@ def _span(parts: Sequence[RowDefinition | Measure | Subset]) -> Span | None:
 
 
 def _variables(q: MatchRecognize) -> Iterator[Problem]:
-    """Yield a problem for each variable that is not in the pattern, and for each union without a meaning."""
+    """Yield a problem for each variable that is not in the pattern, and for each invalid union variable."""
     for subset in q.subsets:
         if subset.name in q.primary:
             yield Problem("subset", f"the union variable {subset.name} is a variable of the pattern too", subset.span)
@@ -495,10 +496,10 @@ def _variables(q: MatchRecognize) -> Iterator[Problem]:
 
 
 def _keys(q: MatchRecognize) -> Iterator[Problem]:
-    """Yield a problem for each part of PARTITION BY or ORDER BY that is known only after a match."""
+    """Yield a problem for each part of PARTITION BY or ORDER BY whose value is known only after a match."""
     for node in (node for e in q.keys for node in subtrees(e)):
         if isinstance(node, rows.Lookup) and not (isinstance(node, rows.RowColumn) and node.variable is None):
-            message = f"{show_expression(node)} is not known before a match; a key is made of columns of the table"
+            message = f"{show_expression(node)} has no value before a match, but a key must have one"
             yield Problem("navigation", message, node.span, advice=ADVICE["key"])
 
 
@@ -511,7 +512,7 @@ def _navigation(q: MatchRecognize) -> Iterator[Problem]:
         for node in subtrees(one.condition):
             if isinstance(node, rows.Logical | rows.Count | rows.RowAggregate) and node.semantics == "FINAL":
                 yield Problem(
-                    "navigation", "FINAL needs the whole match, but DEFINE sees only what is matched so far", node.span
+                    "navigation", "FINAL needs the whole match, but DEFINE sees only the rows so far", node.span
                 )
     for e in q.expressions:
         for node in subtrees(e):
@@ -528,7 +529,7 @@ def _inside(e: rows.Physical | rows.Logical | rows.RowAggregate) -> Iterator[Pro
         if isinstance(node, rows.Physical | rows.Logical | rows.RowAggregate | rows.Count):
             yield Problem(
                 "navigation",
-                f"{show_expression(node)} cannot be inside {text}",
+                f"{show_expression(node)} cannot stand inside {text}",
                 node.span or e.span,
                 advice=advice,
             )
@@ -594,7 +595,7 @@ def column_types(schema: Schema) -> dict[str, ValueType | None]:
 def _typed_over(q: MatchRecognize, known: Mapping[str, ValueType | None] | None) -> Iterator[Problem]:
     """Yield a problem for each column that a table does not have, and for each type error.
 
-    known: the types of the table's columns, None where a column has none; None for a table that is not known.
+    known: the types of the table's columns, None for a type that is not known; or None if the table is not known.
     """
     if known is not None:
         yield from missing_columns(q, known)
@@ -622,9 +623,7 @@ def _no_column(column: rows.RowColumn, name: str, there: Sequence[str]) -> Probl
 
 
 class LabellingShape(NamedTuple):
-    """Facts about a labelling: whether it has rows, and whether a wanted variable labels its first row, or a later
-    row.
-    """
+    """Facts about a labelling: whether it has rows, and whether wanted variables label its first row or a later row."""
 
     rows: bool = False
     first: bool = False
@@ -679,7 +678,7 @@ def _after(u: LabellingShape, v: LabellingShape) -> LabellingShape:
 
 
 def _iterate_shapes(once: Shapes, low: int, high: int | None) -> Shapes:
-    """Return the shapes after any number of iterations between two bounds; they repeat after a few."""
+    """Return the shapes after any number of iterations between two bounds. They repeat after a few iterations."""
     power, found, seen = EMPTY, frozenset[LabellingShape](), set[tuple[bool, Shapes]]()
     n = 0
     while high is None or n <= high:

@@ -7,8 +7,8 @@ Letters, here and in every module of this package:
 A pattern denotes, at a row, a sequence of labellings in the order of preference. A labelling is feasible if each row's
 condition is true at the time the row is labelled; the match at a row is the first feasible labelling, or the first of
 the longest ones if the clause asks for the longest match. In WINDOW each row has a frame, and a search at the row sees
-only the rows of the frame. It finds the match at this row; with SEEK, the match at the first row from it on that has
-one.
+only the rows of the frame. The search finds the match at this row; with SEEK, it tries the following rows too until one
+has a match.
 """
 
 from __future__ import annotations
@@ -56,15 +56,15 @@ class Frame:
     reading: RowReading
 
     def rows_of(self, A: str | None, semantics: rows.Semantics = "RUNNING") -> list[int]:
-        """Return the rows of a variable, or of the match (None), in order: up to the current row if
-        RUNNING, else all.
+        """Return the rows of a variable in order, or of the whole match (None): up to the current row if RUNNING, or
+        all.
         """
         seen = self.labels if semantics == "FINAL" else self.labels[: self.current]
         return [self.start + k for k, label in enumerate(seen) if A is None or label in self.unions[A]]
 
 
 def value(e: rows.Expression, f: Frame, r: int | None = None) -> Nullable:
-    """Return the value of an expression; inside a navigation or an aggregate, its value in the row r."""
+    """Return the value of an expression. r: the row in which a navigation or an aggregate evaluates it, or None."""
     match e:
         case rows.RowColumn(name, A):  # A.x outside of a navigation is LAST(A.x)
             if r is None:
@@ -142,14 +142,14 @@ class RowLabel:
 
 Labelling: TypeAlias = tuple[RowLabel, ...]
 Watch: TypeAlias = Callable[[Iterator[Labelling]], Iterator[Labelling]]
-"""Yields the given labellings, and raises if there are too many."""
+"""A function that yields the given labellings, and raises BudgetExceeded if there are too many."""
 
 
 @dataclass(frozen=True)
 class RowMatch:
     """A match: the row of the partition at which it starts, the labels of its rows, and its number from 1.
 
-    row: the row whose search finds it; with SEEK it is before the start.
+    row: the row at which the search for it began; with SEEK it may be before the start.
     """
 
     start: int
@@ -159,7 +159,7 @@ class RowMatch:
 
     @property
     def end(self) -> int:
-        """Return the number of the row after the last one."""
+        """Return the row after the last row of the match."""
         return self.start + len(self.labelling)
 
 
@@ -210,11 +210,11 @@ class Meaning:
                 assert_never(p)
 
     def iterations(self, p: rows.Quantified, w: Labelling) -> Iterator[Labelling]:
-        """Yield the labellings by iterations of p; after each iteration it may stop or go on, the preferred choice
+        """Yield the labellings by iterations of p. After each iteration p may stop or go on, the preferred choice
         first.
 
-        If an iteration labels no row and was not needed, no other follows, unless their number is bounded (see
-        RowReading). The stack is explicit instead of Python's, since a match may be long.
+        An iteration that labels no row and is not needed is the last one, unless the number of iterations is bounded
+        (see RowReading). The stack is explicit, because a match may be too long for Python's.
         """
         endless = p.high is None or self.reading.bounded_iterations == "stop"
 
@@ -259,7 +259,7 @@ MatchAt: TypeAlias = Callable[[int, range, int], Labelling | None]
 
 
 def matches(q: MatchRecognize, P: Sequence[Row], reading: RowReading, watch: Watch) -> Iterator[RowMatch]:
-    """Yield the matches in a partition, in order. Raises IllFormed where AFTER MATCH SKIP leads nowhere."""
+    """Yield the matches in a partition, in order. Raises IllFormed if AFTER MATCH SKIP has no row to skip to."""
 
     def match_at(s: int, visible: range, number: int) -> Labelling | None:
         feasible = Meaning(q, P, s, visible, number, reading, watch).labellings(q.pattern, ())
@@ -301,8 +301,9 @@ def visible_rows(q: MatchRecognize, r: int, length: int) -> range:
 
 
 def resumed(q: MatchRecognize, found: RowMatch, reading: RowReading) -> int:
-    """Return the row at which the search continues after a match. Raises IllFormed if AFTER MATCH
-    SKIP leads nowhere.
+    """Return the row at which the search continues after a match.
+
+    Raises IllFormed if AFTER MATCH SKIP has no row to skip to.
     """
     if not found.labelling or q.skip.to == "next row":
         return found.row + 1
@@ -315,7 +316,7 @@ def resumed(q: MatchRecognize, found: RowMatch, reading: RowReading) -> int:
         if reading.skip_to_nothing == "next_row":
             return found.row + 1
         raise IllFormed(
-            f"no row of match {found.number} is labelled {q.skip.variable}, to which AFTER MATCH SKIP leads",
+            f"AFTER MATCH SKIP leads to {q.skip.variable}, but match {found.number} has no row of it",
             q.skip.span,
         )
     if to == found.start:
@@ -334,9 +335,7 @@ def resumed(q: MatchRecognize, found: RowMatch, reading: RowReading) -> int:
 
 @dataclass(frozen=True)
 class LabelAttempt:
-    """An attempt to label a row: the labels up to it, and whether the condition of the last one is true (None:
-    unknown).
-    """
+    """An attempt to label a row: the labels up to and with its own, and the truth of its condition (None: unknown)."""
 
     labels: tuple[str, ...]
     outcome: bool | None

@@ -1,9 +1,9 @@
-"""How databases write and read MATCH_RECOGNIZE, as data: one row for each dialect.
+"""The dialects of MATCH_RECOGNIZE, as data: one row for each database.
 
-A dialect says what its text has beside the standard's, what it refuses, with its reason, and what it means where the
+A dialect has the extensions of its syntax beyond the standard, the parts that it lacks, and its meaning where the
 standard leaves a choice. The sources are the public documentation of each database and, for BigQuery, its reference
-implementation; what was measured rather than read is in docs/guide/row-pattern-dialects.md. A function that is not of
-the standard is an abbreviation here: NULLIF(a, b) is a CASE, so nothing else has to know it.
+implementation; docs/guide/row-pattern-dialects.md says what was measured instead. A function outside the standard is an
+abbreviation here: NULLIF(a, b) becomes a CASE, so that no other module has to know it.
 """
 
 from __future__ import annotations
@@ -40,34 +40,35 @@ class SqlDialect:
     bare_functions: whether CLASSIFIER and MATCH_NUMBER may stand without parentheses.
     backticks: whether backticks quote names, instead of double quotes.
     text_quotes: whether double quotes may quote a text.
-    functions: the names of its abbreviations. spelled: its names of functions. types: its names of types.
-    ignores_null: whether LEAST and GREATEST pass over NULL.
-    refused: the parts that it does not have, each with its reason. needs: the parts that it requires.
+    functions: the names of its abbreviations. spelled: its names for functions of the standard. types: its names for
+        types of the standard.
+    ignores_null: whether LEAST and GREATEST ignore NULL.
+    refused: the parts that it does not have, each with its name for messages. needs: the parts that it requires.
     whole_seconds: whether the seconds of a time have no fraction.
     within: whether PATTERN may have WITHIN.
     streams: whether a clause may begin with LIMIT DURATION, `.` in PATTERN is any row, and FROM has TIMESTAMP BY.
-    empty_alternatives: whether an alternative may be left out, as in `A |`, for no row.
-    passes_null: whether FIRST and LAST in MEASURES pass over NULL. Evaluation here does not follow that.
+    empty_alternatives: whether an alternative may be left out, as in `A |`, and then matches no row.
+    passes_null: whether FIRST and LAST in MEASURES ignore NULL. Evaluation here does not follow that.
     names: the case of names without quotation marks in the output.
     table_first: whether the output of ALL ROWS PER MATCH has the table's columns in their order, then the measures.
-    variables_as_written: whether CLASSIFIER gives a variable as DEFINE writes it.
+    variables_as_written: whether CLASSIFIER gives a variable in the case in which DEFINE writes it.
     cast_suffix: whether `price::INT` is a CAST.
     structures: whether a measure may be an ARRAY_AGG of STRUCT, and have MATCH_ROW_NUMBER.
     days: whether a number beside a time or an interval means days.
-    between_dates: the difference of two DATEs: an interval, a whole number of days, or one with a fraction.
+    between_dates: the difference of two DATEs: an interval, a whole number of days, or a number with a fraction.
     text_times: whether a text beside a time is read as a time.
     windows: whether DEFINE may have aggregates with OVER.
     texts: the other ways to write a text: with escapes after a backslash, raw as r'…', or between $$.
-    match_operators: its operators between a text and a regular expression, and ILIKE.
+    match_operators: its operators that match a text with a regular expression, and ILIKE if it has that.
     pattern_lists: whether LIKE may have ANY, SOME or ALL of several patterns, also after NOT.
-    casts: how a CAST to a whole number treats a fraction: halves are rounded away from zero or to even, or it is cut
+    casts: how a CAST to a whole number treats a fraction: round it, with halves away from zero or to even, or cut it
         off.
     whole_means: whether AVG of whole numbers is whole.
     text_numbers: which texts beside a number are read as numbers: constants only, or all.
     empty_is_null: whether the empty text is NULL.
     text_casts: whether a CAST of a text with a fraction to a whole number rounds it.
-    unnamed: how columns of VALUES without a name are called, and the number of the first.
-    dual: whether FROM DUAL is one row.
+    unnamed: the word before the number in the names of unnamed columns of VALUES, and the number of the first.
+    dual: whether FROM DUAL stands for one row.
     """
 
     name: DialectName
@@ -394,7 +395,7 @@ STANDARD_SQL = DIALECTS["standard"]
 
 
 def dialect_named(name: str) -> SqlDialect:
-    """Return a dialect. Raises IllFormed for an unknown name, with the one that may be meant."""
+    """Return the dialect with this name. Raises IllFormed for an unknown name, with the name that may be meant."""
     for dialect in DIALECTS.values():
         if dialect.name == name:
             return dialect
@@ -402,7 +403,7 @@ def dialect_named(name: str) -> SqlDialect:
 
 
 def meant_reading(expressions: Iterable[rows.Expression], dialect: SqlDialect) -> RowReading:
-    """Return the reading of expressions in a dialect; other questions keep the decided answers."""
+    """Return the reading of expressions in a dialect: its division. Other questions keep the default answers."""
     divides = any(isinstance(e, rows.Product) and e.operator == "/" for root in expressions for e in subtrees(root))
     return RowReading(integer_division=dialect.integer_division if divides else "truncated")
 
@@ -434,8 +435,8 @@ _ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8}
 def plain_texts(text: str, dialect: SqlDialect) -> str:
     r"""Return a statement of the same length whose texts are written as in the standard.
 
-    r'\d', '\\d' and $$\d$$ are '\d'. Raises ParseError for an escape that BigQuery does not have; where Snowflake and
-    Databricks drop its backslash there is a QueryWarning.
+    r'\d', '\\d' and $$\d$$ become '\d'. Raises ParseError for an escape that BigQuery does not have, and warns of an
+    escape whose backslash Snowflake and Databricks drop.
 
     >>> plain_texts(r"x = r'\d' AND y = '\\d'", DIALECTS["bigquery"])
     "x = '\\d'  AND y = '\\d' "
@@ -463,7 +464,7 @@ def plain_texts(text: str, dialect: SqlDialect) -> str:
             value = inner if found["raw"] else _ESCAPE.sub(lambda one: _unescaped(one, dialect, span), inner)
         plain = "'" + value.replace("'", "''") + "'"
         if len(plain) > len(found[0]):
-            raise Unsupported("write a text with so many quotation marks between single ones", span)
+            raise Unsupported("write a text with so many quotation marks in single quotation marks", span)
         return plain.ljust(len(found[0]))
 
     return re.sub(shape, write_text, text, flags=re.S)
@@ -500,11 +501,14 @@ def escaped_text(text: str, dialect: SqlDialect) -> str:
 
 
 LARGEST = 10_000
-"""The most nodes of the tree for a call. Nested calls grow fast, as each repeats its argument several times."""
+"""The most nodes of the tree for a call. Nested calls grow fast, because each may repeat its arguments."""
 
 
 def dialect_function(name: str, arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression | None:
-    """Return the tree that a call abbreviates, None if the dialect has no such function. Raises Unsupported."""
+    """Return the tree for which a call stands; None if the function is no abbreviation of the dialect.
+
+    Raises Unsupported for a wrong number of arguments, and for a tree that is too large.
+    """
     if name not in dialect.functions:
         return None
     least, most, build = _FUNCTIONS[name]
@@ -513,7 +517,9 @@ def dialect_function(name: str, arguments: Arguments, dialect: SqlDialect, span:
         raise Unsupported(f"{name} takes {wanted} argument{'' if wanted == '1' else 's'}, not {len(arguments)}", span)
     made = replace(build(arguments, dialect, span), span=span)
     if next(islice(subtrees(made), LARGEST, None), None) is not None:
-        raise Unsupported(f"the arguments of {name} are too large to be repeated: make a column of one of them", span)
+        raise Unsupported(
+            f"the arguments of {name} are too large to be repeated: compute one of them as a column of the table", span
+        )
     return made
 
 
@@ -570,9 +576,7 @@ def _shifted(function: Literal["PREV", "NEXT"]) -> Builder:
 
 
 def _difference(function: str, dialects: frozenset[str] = frozenset()) -> Builder:
-    """Return a builder of the call of a function of a unit and two times; in these dialects it calls DATEDIFF
-    instead.
-    """
+    """Return a builder for calls of a function of a unit and two times; in these dialects it calls DATEDIFF instead."""
 
     def build(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
         unit, start, end = arguments
@@ -586,7 +590,7 @@ def _difference(function: str, dialects: frozenset[str] = frozenset()) -> Builde
 def _shift_time(
     e: rows.Expression, number: rows.Expression, unit: rows.Expression, span: Span, sign: str = "+"
 ) -> rows.Expression:
-    """Build a time that many units later: complete months where a unit has no fixed length."""
+    """Build a time that many units later (sign "-": earlier); units without a fixed length count as months."""
     name = _unit_name(unit, span, TIME_UNITS)
     if name in MONTHS:
         months = MONTHS[name] * (1 if sign == "+" else -1)
@@ -626,7 +630,7 @@ def plain_add_months(e: rows.Expression, dialect: SqlDialect) -> rows.Expression
 
 
 def _dateadd(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
-    """Build DATEADD(unit, number, time); with two arguments DATE_ADD(time, number), in days, of DATEs."""
+    """Build DATEADD(unit, number, time); with two arguments DATE_ADD(date, number), in days."""
     if len(arguments) == 2:
         return _shift_time(day_of(arguments[0], dialect, span), arguments[1], rows.RowConstant("DAY"), span)
     return _shift_time(arguments[2], arguments[1], arguments[0], span)
@@ -747,8 +751,8 @@ def _starts_with(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.
 def build_regexp_like(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
     """Build REGEXP_LIKE(text, pattern): whether a part of the text matches, in Snowflake whether the whole text does.
 
-    A third argument has options: i, c, s (in Oracle n) and m, which stand in the pattern as (?i). Raises Unsupported
-    for a pattern that is not a regular expression in RE2's syntax.
+    A third argument has options: i, c, s (in Oracle n) and m, which become flags of the pattern, as in (?i). Raises
+    Unsupported for a pattern that is not a regular expression in RE2's syntax.
     """
     text, pattern, *given = arguments
     options = getattr(given[0], "value", None) if given else ""
@@ -763,9 +767,9 @@ def build_regexp_like(arguments: Arguments, dialect: SqlDialect, span: Span) -> 
 def build_match(
     text: rows.Expression, pattern: rows.Expression, before: str, after: str, span: Span
 ) -> rows.Expression:
-    """Build a match of a text with a pattern, between the patterns `before` and `after`.
+    """Build a match of a text with a pattern, to which the texts `before` and `after` are added.
 
-    Raises Unsupported, see `build_regexp_like`.
+    Raises Unsupported as `build_regexp_like` does.
     """
     if isinstance(pattern, rows.RowConstant) and isinstance(pattern.value, str):
         if (wrong := flaw(pattern.value)) is not None:
@@ -888,7 +892,7 @@ def join_texts(left: rows.Expression, right: rows.Expression, span: Span) -> row
 
 
 EMPTIED = frozenset({"SUBSTRING", "TRIM", "REPLACE"})
-"""The functions that may make an empty text of another."""
+"""The functions that may turn a text that is not empty into the empty text."""
 
 
 def null_if_empty(e: rows.Expression) -> rows.Expression:
@@ -910,7 +914,7 @@ def whole_cast(e: rows.Cast, dialect: SqlDialect) -> rows.Expression:
     """Return a CAST to a whole number with a dialect's meaning: a CASE if the dialect does not round halves away from
     zero.
 
-    A float of 2 to the power of 52 and more is whole. A text with a fraction is NULL here, see `with_days`.
+    Floats of at least 2 to the power of 52 are whole. A text with a fraction becomes NULL here, see `with_days`.
     """
     if dialect.casts == "away from zero" or _is_whole(e.operand, dialect):
         return e
@@ -1006,7 +1010,7 @@ def _date_diff(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Ex
     """Build DATE_DIFF: complete units in Trino, boundaries in DuckDB, boundaries with the unit last in BigQuery."""
     if dialect.name == "bigquery":
         return _backwards("DATEDIFF")(arguments, dialect, span)
-    if dialect.name == "duckdb" and _unit_name(arguments[0], span, TIME_UNITS) == "WEEK":  # days between, by 7
+    if dialect.name == "duckdb" and _unit_name(arguments[0], span, TIME_UNITS) == "WEEK":  # days, divided by 7
         day = rows.RowConstant("DAY", span=span)
         days = (rows.RowCall("DATE_TRUNC", (day, time), span=span) for time in arguments[1:])
         return _difference("TIMESTAMPDIFF")((arguments[0], *days), dialect, span)
@@ -1030,7 +1034,7 @@ def _unit_name(e: rows.Expression, span: Span, units: Collection[str]) -> str:
 TIME_UNITS = (*MONTHS, *LENGTHS)
 _MANY = 50
 NOW = frozenset({"CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP"})
-"""The words that stand for the time at which a query runs, without parentheses."""
+"""The words without parentheses that stand for the time at which a query runs."""
 _NOW_CALLS = NOW | {"NOW", "TODAY", "GETDATE", "GETUTCDATE", "SYSDATE", "SYSTIMESTAMP", "CURRENT_DATETIME", "PROCTIME"}
 
 
@@ -1041,8 +1045,8 @@ def require_not_now(name: str, dialect: SqlDialect, span: Span | None, called: b
         mark = "`" if dialect.backticks else '"'
         column = "" if called else f"; a column is written {mark}{name}{mark}"
         raise Unsupported(
-            f"{name} is the time at which the query runs, so that its answer changes: write TIMESTAMP '2026-01-31 "
-            f"12:00:00' or DATE '2026-01-31'{column}",
+            f"{name} is the time at which the query runs, so its answer would change with every run: write "
+            f"TIMESTAMP '2026-01-31 12:00:00' or DATE '2026-01-31'{column}",
             span,
         )
 
@@ -1128,7 +1132,7 @@ def require_function(name: str, dialect: SqlDialect, span: Span | None) -> None:
 
 
 def require_in_dialect(q: MatchRecognize, dialect: SqlDialect) -> None:
-    """Raise Unsupported, with the dialect's reason and the place, for a clause that the dialect does not have.
+    """Raise Unsupported, with the place, for a clause with a part that the dialect does not have.
 
     Functions are not checked here: see `require_function`.
     """
@@ -1144,7 +1148,7 @@ def require_in_dialect(q: MatchRecognize, dialect: SqlDialect) -> None:
         for name in q.primary:
             if name not in defined:
                 raise Unsupported(
-                    f"{dialect.title} requires a condition of each variable: DEFINE {name} AS TRUE", q.span
+                    f"{dialect.title} requires a condition for each variable: write DEFINE {name} AS TRUE", q.span
                 )
     for part, span in _parts_used(q):
         reason = (dialect.refused or {}).get(part)
@@ -1244,7 +1248,7 @@ def _pattern_parts(pattern: rows.Pattern) -> Iterator[tuple[str, Span | None]]:
 
 
 def _ends(pattern: rows.Pattern) -> Iterator[int]:
-    """Yield the first and the last part of a sequence, by their identity, where ^ and $ stand at its ends."""
+    """Yield the identities of a ^ at the beginning of a pattern and of a $ at its end."""
     first = last = pattern
     while isinstance(first, rows.RowConcatenation):
         first = first.left

@@ -1,4 +1,4 @@
-"""Answer a clause by the definition: partition the table, search for matches within a budget, and make the output."""
+"""Evaluate a clause by the definition: partition the table, search for matches within a budget, and make the output."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ T = TypeVar("T")
 def find_matches(
     q: MatchRecognize, S: Stream, reading: RowReading = STANDARD, budget: Budget = Budget()
 ) -> Iterator[NumberedMatch]:
-    """Yield the matches in the order in which they are found, the partitions in the order of their first row.
+    """Yield the matches in the order in which they are found, the partitions in the order of their first rows.
 
-    Raises IllFormed where AFTER MATCH SKIP leads nowhere, and BudgetExceeded after budget.valuations labellings.
+    Raises IllFormed if AFTER MATCH SKIP has no row to skip to, and BudgetExceeded after budget.valuations labellings.
     """
     table, q = table_of(S), resolved(q, columns_of(S))
     watch = RowStepBudget(budget.valuations)
@@ -39,12 +39,12 @@ def find_matches(
 
 
 def table_of(S: Stream) -> list[Row]:
-    """Return the rows of a table, with the column "type"."""
+    """Return the events as the rows of a table, with the column "type"."""
     return [{**event.attributes, TYPE: event.type} for event in S]
 
 
 def partitions(q: MatchRecognize, table: Sequence[Row], reading: RowReading) -> list[list[int]]:
-    """Return the positions of the rows of each partition in order; rows that tie stay in the order of the table."""
+    """Return, for each partition, the positions of its rows in order; rows that tie keep the order of the table."""
     found: dict[Any, list[int]] = {}
     for place, row in enumerate(table):
         found.setdefault(tuple(_key(key_value(e, row, reading)) for e in q.partition), []).append(place)
@@ -74,7 +74,7 @@ def _key(value: Nullable) -> Any:
 
 
 def match_of(q: MatchRecognize, found: RowMatch, places: list[int]) -> NumberedMatch:
-    """Return a match in a partition whose rows have these positions."""
+    """Return a match with positions in the table. places: the positions of the rows of its partition."""
     events = tuple(places[found.start : found.end])
     bound: dict[str, list[int]] = {}
     for place, label in zip(events, found.labelling, strict=True):
@@ -124,7 +124,7 @@ class RowOutput:
 
     @cached_property
     def q(self) -> MatchRecognize:
-        """Return the clause with the columns' names as the table has them."""
+        """Return the clause with the names of its columns spelled as in the table."""
         return resolved(self.clause, columns_of(self.S))
 
     @cached_property
@@ -139,7 +139,7 @@ class RowOutput:
 
     @cached_property
     def place(self) -> dict[int, tuple[list[Row], int]]:
-        """Return for each position the rows of its partition, and the number of its row there."""
+        """Return, for each position, the rows of its partition and the index of its row among them."""
         found: dict[int, tuple[list[Row], int]] = {}
         for places in self.partitions:
             partition = [self.table[place] for place in places]
@@ -185,7 +185,7 @@ class RowOutput:
                 yield self._row(start, (None,) * len(self.q.measures))
 
     def measured(self, match: NumberedMatch) -> Iterator[tuple[int, OutputRow]]:
-        """Yield for each output row of a match the position of the row that it shows, and the measures.
+        """Yield, for each output row of a match, the position of the table's row that it shows, and its measures.
 
         If the match has a result, the measures are taken from the result.
         """
@@ -204,7 +204,7 @@ class RowOutput:
         return zip((place for place, _ in shown), found, strict=True)
 
     def measures(self, match: NumberedMatch, seen: Sequence[int]) -> Iterator[OutputRow]:
-        """Yield the measures of a match at these of its rows, numbered from 1; 0 stands for an empty match."""
+        """Yield the measures at rows of a match. `seen` has their numbers in the match, from 1; 0 if it is empty."""
         labels = labels_of(match)
         for current in seen:
             check_time()
@@ -218,9 +218,7 @@ class RowOutput:
         return Frame(partition, visible, s, labels, current, match.match_number, self.q.unions, self.reading)
 
     def with_result(self, match: NumberedMatch) -> NumberedMatch:
-        """Return the match with its measures as result, by name; with ALL ROWS each is the list of the values in its
-        rows.
-        """
+        """Return the match with its measures by name as its result; with ALL ROWS each is the list of its values."""
         if not self.q.measures:
             return match
         shown = [measures for _, measures in self.measured(match)]
@@ -230,9 +228,7 @@ class RowOutput:
         return replace(match, result=result_of(columns))
 
     def row_of(self, match: NumberedMatch) -> int:
-        """Return the position of the row whose search finds a match: the match's first row, or in WINDOW the frame's
-        row.
-        """
+        """Return the position of the row at which a match is found: its first row, or in WINDOW the frame's row."""
         return match.events[0] if match.events and self.q.window is None else match.at
 
     def _row(self, place: int, measures: OutputRow) -> OutputRow:
@@ -248,11 +244,11 @@ def labels_of(match: NumberedMatch) -> tuple[str, ...]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Texts of what a search does: a condition of DEFINE with the values that it looks up, the labels of rows.
+# Texts that explain a search: a condition of DEFINE with the values that it looks up, and the labels of rows.
 
 
 def condition_text(made: RowOutput, A: str, frame: Frame, outcome: str = "") -> str:
-    """Return the text of a variable's condition with the values that it looks up. `outcome` follows the condition."""
+    """Return the text of a variable's condition with the values that it looks up. outcome: a text between the two."""
     condition = next(one.condition for one in made.clause.define if one.variable == A)
     found = (value(e, frame) for e in rows.lookups(made.q.conditions[A]))
     values = zip(map(show_expression, rows.lookups(condition)), found, strict=True)

@@ -1,8 +1,8 @@
 """Parse a clause of MATCH_RECOGNIZE or WINDOW; errors have their place in the text.
 
 The tree is the clause with its abbreviations written out: a simple CASE becomes a CASE with comparisons, ALL ROWS PER
-MATCH shows empty matches, AFTER MATCH SKIP TO A is SKIP TO LAST A, and an identifier without quotation marks is in
-upper case where it names a variable.
+MATCH shows empty matches, AFTER MATCH SKIP TO A is SKIP TO LAST A, and a variable without quotation marks is in upper
+case.
 """
 
 from __future__ import annotations
@@ -83,9 +83,9 @@ DECIMALS = {
     "databricks": 0,
     "azure": 0,
 }
-"""How many digits after the point DECIMAL has in a dialect where it does not say; Oracle's NUMBER has any."""
+"""The digits after the point of a DECIMAL that does not give them, by dialect; Oracle's NUMBER has any number."""
 LONG = 4000
-"""A VARCHAR of this length and more is taken as one of any length."""
+"""A VARCHAR of at least this length is read as a VARCHAR of any length."""
 FUNCTIONS = (
     *("PREV", "NEXT", "FIRST", "LAST", "COUNT", "SUM", "AVG", "MIN", "MAX", "ARRAY_AGG", "LISTAGG"),
     *("CLASSIFIER", "MATCH_NUMBER", "ABS", "COALESCE", "CAST", "NULLIF", "GREATEST", "LEAST", "MOD", "EXTRACT"),
@@ -95,7 +95,7 @@ MEANT = {
     "LAG": "PREV", "LEAD": "NEXT", "FIRST_VALUE": "FIRST", "LAST_VALUE": "LAST",
     "NVL": "COALESCE", "IFNULL": "COALESCE", "MATCH_PROCTIME": "MATCH_ROWTIME",
 }  # fmt: skip
-"""Functions from elsewhere in SQL, with the function of this clause that is often meant."""
+"""Functions of SQL that this clause lacks, each with the function of this clause that is often meant."""
 INSTEAD = {
     **dict.fromkeys(("CONTAINS", "CONTAINS_SUBSTR", "STRPOS", "INSTR", "CHARINDEX"), "write name LIKE '%a%'"),
     **dict.fromkeys(("ENDSWITH", "ENDS_WITH"), "write name LIKE '%a'"),
@@ -112,7 +112,7 @@ EMPTY = {"duckdb": rows.RowConstant(""), "oracle": rows.RowConstant(None)}
 ROWTIME = "the first column of ORDER BY"
 """A placeholder for the column of the time, until the whole clause is parsed."""
 REGEXPS = ("REGEXP_LIKE", "REGEXP_CONTAINS", "REGEXP_MATCHES", "REGEXP")
-"""The names in the dialects of the function that matches a regular expression."""
+"""The names that dialects give to the function that matches a regular expression."""
 
 
 class RowStructure(rows.RowNode):
@@ -133,8 +133,8 @@ class RowPosition(rows.RowNode):
 class ListedMeasure:
     """A measure that is a list or a structure, and the plain measures of the clause that stand for its fields.
 
-    fields: for each field its name ("" in a list without structures), the measure that has it, and whether this measure
-        is the number of rows, for which the list has the numbers from 1.
+    fields: for each field its name ("" in a list without structures), the measure that holds it, and whether this
+        measure is the number of rows; the field then has the numbers from 1 to it.
     place: None for a list; for one structure, 0 if it is made of the first row, and -1 if of the last row. Its first
         field is then the list of labels, which is not part of the structure.
     variable: the variable whose rows are listed, None for all rows of the match.
@@ -233,7 +233,7 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
             and "\\" in str(getattr(pattern, "value", ""))
             and self.dialect.name in ("bigquery", "databricks")
         ):
-            escape = ("\\",)  # which these have where the text says none
+            escape = ("\\",)  # the default of these dialects
         return rows.RowLike(e, pattern, escape, negated, span=span_of(meta))
 
     def like_list(self, meta: Meta, e: rows.Expression, *rest: Any) -> rows.Expression:
@@ -339,7 +339,7 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
 
     def distinct(self, meta: Meta, *parts: Any) -> rows.Expression:
         semantics, (function, _, e) = _semantics(parts)
-        if function.upper() in ("MIN", "MAX"):  # the same of all values
+        if function.upper() in ("MIN", "MAX"):  # DISTINCT changes nothing
             return rows.RowAggregate(function.upper(), e, semantics, span=span_of(meta))
         found = rows.Collection(function.upper(), e, semantics, distinct=True, span=span_of(meta))
         return mean_of(found) if function.upper() == "AVG" and self.dialect.whole_means else found
@@ -377,7 +377,7 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
         require_not_now(name, self.dialect, span_of(name), called=True)
         if self.dialect.empty_is_null and name.upper() == "CONCAT" and arguments:
             return reduce(lambda left, right: join_texts(left, right, span_of(meta)), arguments)
-        if self.dialect.name in ("duckdb", "azure") and name.upper() == "CONCAT":  # it passes over NULL, || does not
+        if self.dialect.name in ("duckdb", "azure") and name.upper() == "CONCAT":  # CONCAT ignores NULL, || does not
             empty = rows.RowConstant("", span=span_of(meta))
             arguments = tuple(rows.Coalesce((e, empty), span=e.span) for e in arguments)
         if name.upper() == "REPLACE" and len(arguments) == 3 and arguments[1] == EMPTY.get(self.dialect.name):
@@ -504,10 +504,10 @@ class ExpressionBuilder(Transformer_NonRecursive[Token, Any]):
 
 
 def _bound_span(q: MatchRecognize, width: rows.RowConstant, duration: Duration) -> MatchRecognize:
-    """Return the clause with the condition for which WITHIN or LIMIT DURATION stands.
+    """Return the clause with WITHIN or LIMIT DURATION written out as a condition of each variable.
 
     Each row must be less than width after the first row of the match; with a closed duration, at most width. The time
-    is the first column of ORDER BY. Raises Unsupported where there is none.
+    is the first column of ORDER BY. Raises Unsupported for a clause without ORDER BY.
     """
     if not q.order:
         raise Unsupported(
@@ -535,7 +535,7 @@ _ENDS = ("DAY", "HOUR", "MINUTE", "SECOND")
 
 
 def parse_interval(text: str, span: Span) -> timedelta:
-    """Return the interval that a literal writes. Raises ParseError, and Unsupported for months and years.
+    """Return the interval of a literal. Raises ParseError, and Unsupported for months and years.
 
     A literal has a number and a unit, as in INTERVAL '30' MINUTE or INTERVAL 30 MINUTE; or fields, as in INTERVAL
     '1 02:30' DAY TO MINUTE; or a text with units, as in INTERVAL '1 hour 30 minutes'.
@@ -566,12 +566,12 @@ def parse_interval(text: str, span: Span) -> timedelta:
 
 
 def _times(number: str, unit: timedelta) -> timedelta:
-    """Return a multiple of a unit, exactly to the microsecond."""
+    """Return a multiple of a unit, rounded to the microsecond."""
     return timedelta(microseconds=round(Fraction(number) * (unit // timedelta(microseconds=1))))
 
 
 def _fields_of(written: str, first: str, last: str, wrong: ParseError) -> timedelta:
-    """Return the interval that fields write, such as '1 02:30' with the fields DAY to MINUTE."""
+    """Return the interval of a text with fields, such as '1 02:30' with the fields DAY to MINUTE."""
     if first not in _ENDS or last not in _ENDS or _ENDS.index(first) >= _ENDS.index(last):
         raise wrong
     units = _ENDS[_ENDS.index(first) : _ENDS.index(last) + 1]
@@ -583,7 +583,10 @@ def _fields_of(written: str, first: str, last: str, wrong: ParseError) -> timede
 
 
 def scalar_function(name: str, arguments: tuple[rows.Expression, ...], span: Span) -> rows.Expression | None:
-    """Return the call of a function of values, None for an unknown name. Raises Unsupported."""
+    """Return the call of a function of values; None for an unknown name.
+
+    Raises Unsupported for a wrong number of arguments, and for an unknown unit of time.
+    """
     if name == "CONCAT" and arguments:
         return replace(reduce(lambda left, right: rows.Sum(left, "||", right), arguments), span=span)
     known = SPELLINGS.get(name, name)
@@ -643,7 +646,7 @@ def _unquoted(token: Token) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Messages for invalid clauses: parts in the wrong order, missing parts, constructs of SQL that are written otherwise.
+# Messages for invalid clauses: parts in the wrong order, missing parts, constructs of SQL that are written differently.
 
 PARTS = {
     "PARTITION BY": r"PARTITION\s+BY\b",
@@ -657,7 +660,7 @@ PARTS = {
     "SUBSET": r"SUBSET\b",
     "DEFINE": r"DEFINE\b",
 }
-"""The parts of the clauses in their order, each with what it begins with."""
+"""The parts of a clause in their order, each with a pattern for its first words."""
 
 TERMINALS = {
     "_PARTITION_BY": "PARTITION BY", "_ORDER_BY": "ORDER BY", "_MEASURES": "MEASURES", "ROWS": "ROWS PER MATCH",
@@ -668,7 +671,7 @@ TERMINALS = {
 
 ONLY_IN = {"ROWS PER MATCH": "MATCH_RECOGNIZE", "ROWS BETWEEN": "WINDOW", "INITIAL or SEEK": "WINDOW"}
 REQUIRED = {"MATCH_RECOGNIZE": ("PATTERN",), "WINDOW": ("ROWS BETWEEN", "PATTERN")}
-ANY_ROW = "'.' is not expected here; for any row write a variable that DEFINE leaves out, as X in PATTERN (A X* B)"
+ANY_ROW = "'.' is not expected here; for any row write a variable without a condition, such as X in PATTERN (A X* B)"
 ONE, ROWS_AWAY = "one argument, as in {}(price)", "an expression and a number of rows, as in {}(price, 2)"
 TAKES = {"COUNT": ONE, "AGGREGATE": ONE, "_ABS": ONE, "PHYSICAL": ROWS_AWAY, "LOGICAL": ROWS_AWAY}
 """The arguments of each function that takes a fixed number of them, by the terminal of its name."""
@@ -694,7 +697,7 @@ def explained_clause(error: UnexpectedInput, text: str, parser: Lark) -> ParseEr
     depth = kinds.count("LPAR") - kinds.count("RPAR")
     if depth == 0 and kinds[-1] == "RPAR":
         rest = text[span.start :].rstrip()
-        advice = "leave the ; at the end out" if rest == ";" else "the clause ends before it; leave what follows out"
+        advice = "remove the ; at the end" if rest == ";" else "the clause ends before it; remove the rest of the text"
         return ParseError(f"{text[span.start : span.end]!r} is not expected here; {advice}", span)
     if text[span.start] == '"' and span.end == span.start + 1:
         return ParseError("the name in quotation marks does not end; write a string with '…', not \"…\"", span)
@@ -710,27 +713,25 @@ def explained_clause(error: UnexpectedInput, text: str, parser: Lark) -> ParseEr
 def _other_query(rest: str) -> str | None:
     """Return advice on a construct of other databases that cannot simply be left out."""
     if re.match(r"(?i)LIMIT\s+DURATION\b", rest):
-        return "it is LIMIT DURATION(minute, 5), before all other parts of the clause, in the dialect azure"
+        return "write LIMIT DURATION(minute, 5), in the dialect azure and before all other parts of the clause"
     if re.match(r"(?i)OVER\b", rest):
         return "OVER is not supported: a clause has no window functions; compute the value as a column of the table"
     return None
 
 
 def _outside_brackets(text: str, span: Span, tokens: Sequence[Token]) -> str | None:
-    """Return the error if brackets of a clause or of PATTERN are not opened, or lack the word before
-    them; else None.
-    """
+    """Return the error if a clause or PATTERN lacks its opening bracket or the word before it; else None."""
     if text.startswith("(", span.start) and tokens:
         return None
     if not tokens:
-        piped = "the syntax with |> is not read; write SELECT * FROM table MATCH_RECOGNIZE (…)"
+        piped = "the syntax with |> is not supported; write SELECT * FROM table MATCH_RECOGNIZE (…)"
         return piped if "|>" in text else WHOLE if _PART.search(text) else None
     if len(tokens) == 1:
         return f"brackets are missing after {tokens[0].upper()}; {WHOLE}"
     if tokens[-1].type != "_PATTERN":
         return None
     pattern = _PATTERN_END.split(text[span.start :])[0].strip()
-    return f"the pattern stands in brackets: PATTERN ({pattern or 'A B'})"
+    return f"put the pattern in brackets: PATTERN ({pattern or 'A B'})"
 
 
 def _argument(text: str, span: Span, tokens: Sequence[Token]) -> str | None:
@@ -752,8 +753,9 @@ def _argument(text: str, span: Span, tokens: Sequence[Token]) -> str | None:
 
 
 def _begun(text: str, at: int, tokens: Sequence[Token]) -> tuple[str, Span] | None:
-    """Return the part of a clause that begins at an error, or at the name before it, and the place of
-    its first words.
+    """Return the part of a clause that begins at an error or at the name before it, and the place of its first words.
+
+    Return None if no part begins there.
     """
     starts = [at]
     if tokens[-1].type in ("NAME", "OTHER_FUNCTION"):
@@ -767,24 +769,25 @@ def _begun(text: str, at: int, tokens: Sequence[Token]) -> tuple[str, Span] | No
 
 
 def _misplaced(text: str, part: str, span: Span, tokens: Sequence[Token]) -> str | None:
-    """Say why a part of the clause cannot begin here after these tokens; None if nothing is wrong."""
+    """Return the reason why a part of the clause cannot begin here after these tokens; None if nothing is wrong."""
     clause, words = tokens[0].upper(), " ".join(text[span.start : span.end].upper().split())
     before = [token for token in tokens if (token.start_pos or 0) < span.start]
     there = [TERMINALS[token.type] for token in before if token.type in TERMINALS]
     order = list(PARTS)
     if ONLY_IN.get(part, clause) != clause:
-        return f"{words} is for row patterns in {ONLY_IN[part]} (…)"
+        return f"{words} can stand only in {ONLY_IN[part]} (…)"
     if part in there:
         return f"{words} stands here a second time"
     for one in there:
         if order.index(one) > order.index(part):
-            return f"{part} stands before {one}"
+            return f"{part} must stand before {one}"
     if there[-1:] == ["MEASURES"] and before[-2].type != "_AS":
         missing = "the name" if before[-1].type == "_AS" else "AS"
         return f"{missing} is missing before {words}: a measure is an expression AS name"
     for one in REQUIRED[clause]:
         if one not in there and order.index(one) < order.index(part):
-            return f"{one} stands before {part}" if _later(text, one, span.end) else f"{one} is missing before {part}"
+            is_later = _later(text, one, span.end)
+            return f"{one} must stand before {part}" if is_later else f"{one} is missing before {part}"
     return SKIP if part == "AFTER MATCH SKIP" or before[-1].type == "SKIP_VARIABLE" else None
 
 
@@ -797,7 +800,7 @@ ROWS: dict[str, RowsPerMatch] = {"OMIT": "all omit empty", "WITH": "all with unm
 
 
 Duration: TypeAlias = Literal["open", "closed"]
-"""Whether a match may take less than the time of WITHIN or LIMIT DURATION, or as long."""
+"""Whether a match must be shorter than the time of WITHIN or LIMIT DURATION (open), or at most as long (closed)."""
 
 
 def parse(
@@ -808,12 +811,12 @@ def parse(
     time: rows.RowColumn | None = None,
     lists: list[ListedMeasure] | None = None,
 ) -> MatchRecognize:
-    """Return the clause that the text writes. Raises ParseError, Unsupported, or BudgetExceeded if it is nested too
-    deeply.
+    """Return the clause of a text. Raises ParseError, Unsupported, or BudgetExceeded if it is nested too deeply.
 
-    dialect: the abbreviations that the text may have, and the meaning of a text without AFTER MATCH SKIP.
+    dialect: the dialect of the text.
+    duration: see `Duration`.
     time: the column by which the rows are ordered if the text has no ORDER BY.
-    lists: a list to which the measures that are lists are added.
+    lists: a list to which the measures that are lists or structures are added.
     """
     with errors_in(text):
         text, dialect = plain_texts(text, dialect), replace(dialect, texts=frozenset())
@@ -838,8 +841,9 @@ def parse(
 
 
 MISPLACED = {
-    RowStructure: "STRUCT stands in an ARRAY_AGG, FIRST or LAST that is a whole measure",
-    RowPosition: "MATCH_ROW_NUMBER() stands alone in FIRST, LAST, MIN, MAX, ARRAY_AGG or a field of STRUCT in MEASURES",
+    RowStructure: "STRUCT can stand only in an ARRAY_AGG, FIRST or LAST that is a whole measure",
+    RowPosition: "MATCH_ROW_NUMBER() can stand only in MEASURES, as the whole argument of FIRST, LAST, MIN, MAX or "
+    "ARRAY_AGG, or as a field of STRUCT",
 }
 
 
@@ -904,10 +908,10 @@ class _Builder(ExpressionBuilder):
         return _Clause("partition", tuple(chain.from_iterable(map(self._fields, keys))))
 
     def _fields(self, e: rows.Expression) -> tuple[rows.Expression, ...]:
-        """Return the fields of a STRUCT in PARTITION BY, whose values make the same groups; else the expression."""
+        """Return the fields of a STRUCT in PARTITION BY, which make the same groups; else the expression itself."""
         if not isinstance(e, RowStructure):
             return (e,)
-        says = "a STRUCT in PARTITION BY makes the groups of its fields; here the output has a column for each of them"
+        says = "PARTITION BY with a STRUCT groups by its fields; here the output has a column for each of them"
         warnings.warn(QueryWarning(says, e.span), stacklevel=2)
         return e.arguments
 
@@ -954,7 +958,7 @@ class _Builder(ExpressionBuilder):
         return tuple(measures)
 
     def _structure_of_row(self, made: Measure, e: rows.Logical, struct: RowStructure) -> tuple[Measure, ...]:
-        """Return the measures of FIRST or LAST of a STRUCT: the labels of the match, and one for each field."""
+        """Return the measures of FIRST or LAST of a STRUCT: the list of the match's labels, and one for each field."""
         named = {one.variable for e in struct.arguments for one in subtrees(e) if isinstance(one, rows.RowColumn)}
         if len(named) > 1:
             raise Unsupported("the fields of a STRUCT in FIRST or LAST must be columns of one variable", e.span)
@@ -1100,12 +1104,12 @@ class _Builder(ExpressionBuilder):
         return whole(low[0]) if low else 0, whole(high[0]) if high else None, greedy
 
     def variable(self, meta: Meta, one: Identifier) -> str:
-        self.spelt[one.variable] = one.name  # no part after DEFINE has one
+        self.spelt[one.variable] = one.name  # DEFINE, the last part with variables, decides
         return one.variable
 
 
 def _in_the_match(e: rows.Expression, shifted: Collection[Span]) -> rows.Expression:
-    """Return a measure in which LAG and LEAD, at these places, lead only to rows of the match, as in Snowflake.
+    """Return a measure in which the LAG and LEAD at these places see only rows of the match, as in Snowflake.
 
     Raises Unsupported for LAG or LEAD of a variable.
     """
@@ -1126,14 +1130,14 @@ def _in_the_match(e: rows.Expression, shifted: Collection[Span]) -> rows.Express
 
 
 def _labels(e: rows.Expression) -> rows.Expression:
-    """Return a measure in which CLASSIFIER() is the list of all rows' labels, as in Azure."""
+    """Return a measure in which CLASSIFIER() becomes the list of the labels of all rows, as in Azure."""
     if isinstance(e, rows.Classifier):
         return rows.Collection("ARRAY_AGG", e, span=e.span)
     return replace(trees.rebuilt(e, [_labels(one) for one in rows.below(e)]), span=e.span) if e.operands else e
 
 
 def _positions(e: rows.Expression) -> rows.Expression:
-    """Replace the first and the last MATCH_ROW_NUMBER() in a measure by 1 and the number of rows."""
+    """Return a measure in which the first and the last MATCH_ROW_NUMBER() become 1 and the number of rows."""
     if not e.operands:
         return e
     e = replace(trees.rebuilt(e, [_positions(one) for one in rows.below(e)]), span=e.span)

@@ -1,4 +1,4 @@
-"""What the standard leaves open or engines read differently: each field of RowReading is a question.
+"""Questions that the standard leaves open or engines answer differently: each field of RowReading is one.
 
 The reasons, and for each question a clause and a table on which the answers differ, are in
 docs/decisions/row-patterns.md.
@@ -18,18 +18,18 @@ DialectName = Literal[
 
 @dataclass(frozen=True, slots=True)
 class RowReading:
-    """One answer to each question that engines answer in several ways.
+    """One answer to each question.
 
     bounded_iterations: for a quantifier with an upper bound, an iteration of no rows counts like any other (counted),
-        or ends the iterations once their least number is reached (stop), as it always does without an upper bound.
-    skip_to_nothing: AFTER MATCH SKIP TO a variable that no row of the match is labelled with is an error, or goes to
-        the next row.
+        or it ends the iterations once their least number is reached (stop), as it always does without an upper bound.
+    skip_to_nothing: AFTER MATCH SKIP TO a variable that labels no row of the match is an error, or goes to the next
+        row.
     skip_to_first: AFTER MATCH SKIP TO the first row of the match is an error, or goes to the next row.
-    nulls: where the text does not say where NULL is in the order: above all values (high), below them (low), or after
-        them also with DESC (last).
+    nulls: the place of NULL in an order without NULLS FIRST or NULLS LAST: above all values (high), below them (low),
+        or after them even with DESC (last).
     empty_matches: an empty match has its own number (numbered), or the number of the match before it (unnumbered).
     integer_division: 7 / 2 is 3 (truncated), or 3.5 (exact).
-    empty_iterations: a pattern that may be empty may be quantified (accepted), or not (refused).
+    empty_iterations: a pattern that may match no row may be quantified (accepted), or not (refused).
     """
 
     bounded_iterations: Literal["counted", "stop"] = "counted"

@@ -82,7 +82,7 @@ def combined(e: rows.Scalar, values: Sequence[Nullable], reading: RowReading) ->
 
 
 def truth(value: Nullable) -> bool | None:
-    """Return a value as a condition; a value that is not a Boolean is unknown."""
+    """Return the truth of a value as a condition; None (unknown) if it is not a Boolean."""
     return value if isinstance(value, bool) else None
 
 
@@ -104,14 +104,14 @@ def inverted(one: bool | None) -> bool | None:
 
 
 def compared(comparator: str, one: Nullable, other: Nullable) -> bool | None:
-    """Return a comparison; unknown with NULL, and for values of different kinds."""
+    """Return the truth of a comparison; None (unknown) with NULL, and for values of different kinds."""
     if one is None or other is None or (type(one) is not type(other) and kind(one) != kind(other)):
         return None
     return COMPARE[comparator](one, other)
 
 
 def aggregated(function: str, values: Sequence[Nullable]) -> Nullable:
-    """Return an aggregate of the values that are not NULL; those of different kinds have no sum and no order."""
+    """Return an aggregate of the values that are not NULL; None if they are of different kinds, except for COUNT."""
     there = [value for value in values if value is not None]
     if function == "COUNT":
         return len(there)
@@ -129,8 +129,9 @@ def aggregated(function: str, values: Sequence[Nullable]) -> Nullable:
 
 
 def collected(e: rows.Collection, values: Sequence[Sequence[Nullable]]) -> Any:
-    """Evaluate an aggregate of a list. Each row of `values` has the argument, then the value to order by, if there is
-    one.
+    """Return the value of an aggregate of a list.
+
+    Each row of `values` has the argument, and then the value to order by if the aggregate has an order.
     """
     listed = [one for one in values if one[0] is not None or e.function == "ARRAY_AGG"]
     if e.order:
@@ -196,7 +197,7 @@ TIMED: Mapping[tuple[ValueKind | None, str, ValueKind | None], ValueKind] = {
     ("interval", "*", "number"): "interval", ("number", "*", "interval"): "interval",
     ("interval", "/", "number"): "interval",
 }  # fmt: skip
-"""The kind of an operator's result, where an operand is a time or an interval."""
+"""The kind of the result of an operator with a time or an interval, by the operands' kinds and the operator."""
 
 
 def kind_of(value: Nullable) -> ValueKind | None:
@@ -224,7 +225,7 @@ def _is_number(value: Nullable) -> bool:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Functions of values: one row for each, which types and evaluators read.
+# Functions of values: one row for each, for the check of types and for the evaluators.
 
 
 @dataclass(frozen=True)
@@ -262,7 +263,7 @@ def _round(x: Any, digits: Any = 0) -> Any:
 
 
 def _substring(text: str, start: Any, length: Any = None) -> str | None:
-    """Return the characters from `start`, counted from 1; places before the first one count, and are empty."""
+    """Return the characters from `start`, counted from 1. Positions before the first count, but have no characters."""
     if length is not None and length < 0:
         return None
     end = None if length is None else max(start + length - 1, 0)
@@ -322,7 +323,7 @@ MONTHS: dict[str, int] = {"YEAR": 12, "QUARTER": 3, "MONTH": 1}
 LENGTHS: dict[str, timedelta] = {"WEEK": timedelta(days=7), **rows.UNITS}
 """The units of a fixed length."""
 FIELDS: Mapping[str, tuple[int, int]] = {"DAY": (86_400, 10**9), "HOUR": (3_600, 24), "MINUTE": (60, 60)}
-"""Of the fields of an interval, the seconds of one, and the number at which the next longer field goes on."""
+"""For each field of an interval, its length in seconds, and how many of it make one of the next longer field."""
 
 
 def extracted(part: rows.TimePart, value: Nullable) -> Nullable:
@@ -355,7 +356,7 @@ def _regexp_like(text: str, pattern: str) -> bool | None:
 
 @lru_cache(maxsize=1000)
 def searched_pattern(pattern: str) -> str | None:
-    """Return the regular expression of the texts in which some part matches; None for an invalid pattern."""
+    """Return a regular expression for whole texts of which a part matches the pattern; None for an invalid pattern."""
     if patterns.flaw(pattern) is not None:
         return None
     start, inner, end = _ANCHORED.fullmatch(pattern).groups()  # type: ignore[union-attr]  # it matches any text
@@ -375,7 +376,7 @@ _DAY_NAMES = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
 
 
 def _format_time(time: datetime, pattern: str) -> str:
-    """Write a time in Oracle's format, as YYYY-MM-DD HH24:MI:SS. MON, DY and AM are written in the case of the part."""
+    """Return a time in Oracle's format, such as YYYY-MM-DD HH24:MI:SS. MON, DY and AM keep the case of the format."""
 
     def write_part(found: re.Match[str]) -> str:
         if found["text"] is not None:
@@ -496,7 +497,7 @@ def _like_regex(pattern: str, escape: tuple[str, ...]) -> re.Pattern[str]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Which column of a table each name in a clause stands for: without quotation marks, whatever its case.
+# The column of a table for each name in a clause. A name without quotation marks matches in any case.
 
 
 def columns_of(S: Stream) -> tuple[str, ...]:
@@ -526,9 +527,9 @@ def column_values(S: Stream) -> dict[str, list[Value | None]]:
 
 
 def resolved(q: MatchRecognize, names: Iterable[str]) -> MatchRecognize:
-    """Return the clause with the columns named as in the table; a missing column stays, and is NULL.
+    """Return the clause with its columns spelled as in the table; a missing column stays as it is, and is NULL.
 
-    Raises IllFormed if a name may be one of two columns that differ only in case.
+    Raises IllFormed if a name may mean two columns that differ only in case.
     """
     known = [*names]
     return with_columns(q, lambda one: replace(one, name=resolve_column(one, known), quoted=True))
@@ -568,13 +569,16 @@ def with_expressions(q: MatchRecognize, change: Callable[[rows.Expression], rows
 
 
 def resolve_column(one: rows.RowColumn, names: Iterable[str]) -> str:
-    """Return the table's name of a column. Raises IllFormed where two columns may be meant."""
+    """Return the name of a column as the table spells it; its own name if the table lacks it.
+
+    Raises IllFormed if it may mean two columns.
+    """
     names = list(names)
     if one.quoted or one.name in names:
         return one.name
     found = [name for name in names if name.lower() == one.name.lower()]
     if len(found) > 1:
-        raise IllFormed(f'{one.name} may be any of {", ".join(found)}; write it as "{found[0]}"', one.span)
+        raise IllFormed(f'{one.name} may mean the columns {", ".join(found)}; write it as "{found[0]}"', one.span)
     return found[0] if found else one.name
 
 

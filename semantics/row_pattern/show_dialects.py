@@ -63,7 +63,7 @@ def show_in_dialect(q: MatchRecognize, source: SqlDialect, target: SqlDialect) -
     q, text, differences = write_in_dialect(q, source, target)
     if replace(parse(text, target), span=None) != replace(q, span=None):
         raise Unsupported(
-            f"{target.title} would read the clause otherwise: a name or a function in it means something else there"
+            f"{target.title} would read the clause differently: a name or a function in it means something else there"
         )
     return text, differences
 
@@ -71,13 +71,13 @@ def show_in_dialect(q: MatchRecognize, source: SqlDialect, target: SqlDialect) -
 def write_in_dialect(
     q: MatchRecognize, source: SqlDialect, target: SqlDialect
 ) -> tuple[MatchRecognize, str, tuple[str, ...]]:
-    """Return the clause in the other dialect, its text there (not yet read again), and notes on what differs.
+    """Return the clause in the other dialect, its text (not yet parsed again as a check), and notes on what differs.
 
     Raises Unsupported in the same cases as `show_in_dialect`.
     """
     q = with_meant_nulls(q, source, target)
     if target.name in _WITHOUT_SEMANTICS and q.rows == "one":
-        q = _with_expressions(q, _running)  # in the last row both are the same
+        q = _with_expressions(q, _running)  # FINAL and RUNNING are the same in the last row
     if "define" in target.needs and not q.define and q.primary:
         q = replace(q, define=(rows.RowDefinition(q.primary[0], rows.RowConstant(True)),))
     if "every variable" in target.needs:
@@ -133,22 +133,22 @@ Change: TypeAlias = Callable[[rows.Expression], rows.Expression]
 
 
 def _choices(source: SqlDialect, target: SqlDialect) -> Iterator[tuple[str, Change, Change]]:
-    """Yield the expressions to which the target dialect gives a meaning of its own.
+    """Yield the kinds of expressions to which the target dialect gives a meaning of its own.
 
-    Each is a sentence about the difference, the change to that meaning, and the reverse change.
+    For each: a sentence about the difference, a function that changes an expression to that meaning, and its reverse.
     """
     if target.casts != "away from zero":
-        does = "takes a half to the even number" if target.casts == "to even" else "drops the fraction"
+        does = "rounds halves to even" if target.casts == "to even" else "drops the fraction"
         note = f"a CAST to a whole number {does} in {target.title}: write ROUND(…) in it to round"
         yield note, lambda e: whole_cast(e, target) if _is_whole_cast(e) else e, lambda e: _plain_cast(e, target)
     if target.whole_means:
         note = f"AVG of whole numbers is whole in {target.title}, but not in {source.title}"
         yield note, lambda e: mean_of(e) if _is_mean(e) else e, _plain_mean
     if target.empty_is_null:
-        note = f"a text that is empty, as SUBSTR, TRIM and REPLACE make it, is NULL in {target.title}"
+        note = f"an empty text, such as SUBSTR, TRIM and REPLACE may return, is NULL in {target.title}"
         yield note, lambda e: null_if_empty(e) if isinstance(e, rows.RowCall) else e, _plain_call
     if target.name == "oracle":
-        note = f"ADD_MONTHS of the last day of a month is a last day in {target.title}"
+        note = f"ADD_MONTHS takes the last day of a month to the last day of a month in {target.title}"
         yield note, lambda e: _own_add_months(e, target), lambda e: plain_add_months(e, target)
 
 
@@ -201,7 +201,7 @@ def _require_labels(e: rows.Expression, target: SqlDialect) -> None:
 
 
 def _spellings(target: SqlDialect) -> Iterator[Change]:
-    """Yield the rewrites from the meaning of a clause to the dialect's text."""
+    """Yield the functions that rewrite an expression from its meaning to the dialect's text."""
     yield from (unwrap for _, _, unwrap in _choices(target, target))
     if target.name in ("snowflake", "databricks"):  # their DATEADD adds months as the standard's ADD_MONTHS here
         yield lambda e: _rename(e, plain) if (plain := plain_add_months(e, target)) is not e else e
@@ -219,9 +219,7 @@ def _spellings(target: SqlDialect) -> Iterator[Change]:
 
 
 def _without_escape(text: str, target: SqlDialect) -> str:
-    r"""Return a text without an ESCAPE clause that names the default character. Raises Unsupported for another
-    character.
-    """
+    r"""Return a text without the ESCAPE clauses that name the backslash. Raises Unsupported for another character."""
     text = text.replace(r" ESCAPE '\\'", "")
     if re.search(r"' ESCAPE '", text):
         raise Unsupported(f"{target.title} has no ESCAPE after LIKE: write a backslash before % and _")
@@ -289,7 +287,7 @@ def show_table(
 
 
 def _literal_text(cells: Sequence[Sequence[str]], names: Sequence[str], target: SqlDialect) -> tuple[str, str]:
-    """Return a query for a table of constants, and the names of its columns, "" where the query names them.
+    """Return a query for a table of constants, and the names of its columns, "" if the query names them.
 
     Raises Unsupported for a dialect without tables in the text, and for a table without rows.
     """
@@ -328,7 +326,7 @@ def show_statement(q: Statement, source: SqlDialect, target: SqlDialect) -> tupl
     text = _select_text(q, source, target, clause)
     again = parse_statement(text, target)
     if again.clause != parse(clause, target) or _what_it_asks(again) != _what_it_asks(q):
-        raise Unsupported(f"{target.title} would read the statement otherwise", q.clause.span)
+        raise Unsupported(f"{target.title} would read the statement differently", q.clause.span)
     if source.table_first != target.table_first and q.clause.all_columns and any(not one.expression for one in q.items):
         differences = (*differences, f"* has the columns of the table in another order in {target.title}")
     if source.names != target.names:
@@ -337,7 +335,7 @@ def show_statement(q: Statement, source: SqlDialect, target: SqlDialect) -> tupl
 
 
 def _what_it_asks(q: PlainSelect) -> tuple[Any, ...]:
-    """Return the parts of a selection that have to be equal in two dialects: not its names, nor the place of NULL."""
+    """Return the parts of a selection that must be equal in two dialects, without its names and the place of NULL."""
     order = [(one.expression, one.descending) for one in q.order]
     return ([item.expression for item in q.items], q.where, order, q.limit, expressions_in(q.below))
 
@@ -374,7 +372,7 @@ def _table_text(q: PlainSelect, source: SqlDialect, target: SqlDialect, of_claus
 
 
 def _source_text(source_: TableSource, source: SqlDialect, target: SqlDialect) -> tuple[str, str]:
-    """Return the query of a table in FROM, and the names of its columns, "" where the query names them."""
+    """Return the query of a table in FROM, and the names of its columns, "" if the query names them."""
     names = f"({', '.join(_name_text(one, target) for one in source_.names)})" if source_.names else ""
     match source_:
         case LiteralTable(columns, cells):
@@ -434,7 +432,7 @@ _DIFFERENCES = {
     "DATEDIFF": "the number of boundaries of a unit between two times, as DATEDIFF counts them here",
     "TIMESTAMPDIFF": "the number of complete units between two times, as TIMESTAMPDIFF counts them here",
 }
-"""The meaning, for messages, of functions that a text may have under other names."""
+"""The meaning, for messages, of functions that other dialects may have under other names."""
 SQL_TYPES: Mapping[ValueType, rows.SqlType] = {
     "int": "BIGINT", "float": "DOUBLE", "string": "VARCHAR", "bool": "BOOLEAN", "timestamp": "TIMESTAMP",
 }  # fmt: skip
@@ -497,9 +495,9 @@ _OWN_PATTERN = re.compile(r"(?:\(\?(?P<flags>[ims]+)\))?(?:\\A\((?P<whole>.*)\)\
 def _own_pattern(e: rows.Expression, target: SqlDialect) -> rows.Expression:
     """Return a match with a regular expression in the form of Oracle or Snowflake; other expressions unchanged.
 
-    Options become an argument. In Snowflake the pattern has to match the whole text.
+    Flags of the pattern become an argument. In Snowflake the pattern has to match the whole text.
 
-    Raises Unsupported if a part of the text is to be matched in Snowflake.
+    Raises Unsupported for Snowflake if the pattern may match a part of the text.
     """
     if not isinstance(e, rows.RowCall) or e.function != "REGEXP_LIKE" or target.name not in ("oracle", "snowflake"):
         return e
@@ -573,7 +571,7 @@ def _nullif(e: rows.Expression) -> rows.Expression:
 
 
 def _rename(e: rows.Expression, written: rows.Expression) -> rows.Expression:
-    """Return the expression under the name that the dialect uses."""
+    """Return a column whose name is the text of `written`, so that it is printed as it is."""
     return rows.RowColumn(show_expression(written), span=e.span)
 
 

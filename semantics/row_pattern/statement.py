@@ -1,7 +1,7 @@
-"""A SELECT around one MATCH_RECOGNIZE, as people paste it: its list, WHERE, ORDER BY and LIMIT over its output.
+"""Parse a SELECT around one MATCH_RECOGNIZE, as people paste it: its list, WHERE, ORDER BY and LIMIT over its output.
 
-The clause is evaluated as any other; the rest is applied to its output table, row by row, with the values and the
-three-valued logic of the clause's own expressions. The table in FROM is the given file or frame, whatever its name. A
+The clause is evaluated as if it stood alone. The rest is applied to its output table, row by row, with the values and
+the three-valued logic of the clause's own expressions. The table in FROM is the given file or frame under any name. A
 query in FROM or in WITH may select from it first: (SELECT list FROM t WHERE …). The text may also contain the table, as
 VALUES, or as SELECTs without FROM and UNION ALL between them. Joins, other subqueries, GROUP BY and DISTINCT are
 refused by name.
@@ -65,7 +65,7 @@ class SelectItem:
 
 @dataclass(frozen=True)
 class SortItem:
-    """An item of ORDER BY; nulls is None where the text leaves it open."""
+    """An item of ORDER BY; nulls is None if the text leaves it open."""
 
     expression: rows.Expression
     descending: bool
@@ -136,7 +136,7 @@ def expressions_in(source: TableSource | None) -> tuple[rows.Expression, ...]:
 
 
 def reads_file(source: TableSource | None) -> bool:
-    """Return whether a table in FROM has rows of the file or frame, and is not written in the text."""
+    """Return whether a table in FROM has rows of the file or frame, rather than only rows written in the text."""
     match source:
         case LiteralTable():
             return False
@@ -199,7 +199,7 @@ class _Reader:
     dialect: SqlDialect
 
     def statement(self, keyword: int, opening: int, duration: Duration) -> Statement:
-        """Return the statement whose clause begins at these places."""
+        """Return the statement. keyword, opening: the places of the keyword of its clause and of the parenthesis."""
         common, start = self.common_tables(keyword)
         end = _closing(self.plain, opening)
         head = self.head(start, keyword, common)
@@ -404,7 +404,7 @@ def _span_of(found: re.Match[str]) -> Span:
 
 @lru_cache(maxsize=8)
 def _blanked(text: str) -> str:
-    """Return the text with blanks in place of quotations and comments, so that places stay."""
+    """Return the text with fillers for quotations and comments, so that places stay the same."""
 
     def blanks(found: re.Match[str]) -> str:
         quote = found[0][0]
@@ -434,7 +434,7 @@ def _literal(
 
 
 def _renamed(source: TableSource | None, names: tuple[str, ...], span: Span) -> TableSource:
-    """Return a table with other names of its columns; the table of the file becomes a selection. Raises ParseError."""
+    """Return a table with new names of its columns; the table of the file becomes a selection. Raises ParseError."""
     if isinstance(source, LiteralTable) and len(names) != len(source.rows[0]):
         raise ParseError(f"there are {len(names)} names, and a row has {len(source.rows[0])} values", span)
     return PlainSelect((SelectItem(None),), "", names=names) if source is None else replace(source, names=names)
@@ -531,7 +531,7 @@ def _expression(text: str, span: Span, dialect: SqlDialect, aggregates: bool = F
     """Return the expression in a part of the text; aggregates: whether it may have aggregates over the output's
     rows.
     """
-    if (plain := _LITERAL.fullmatch(text, span.start, span.end)) is not None:  # fast, as tables have many
+    if (plain := _LITERAL.fullmatch(text, span.start, span.end)) is not None:  # a shortcut, as tables have many
         value: Any = {"NULL": None, "TRUE": True, "FALSE": False}.get((plain["word"] or "").upper())
         if plain["text"] is not None:
             value = plain["text"].replace("''", "'") or (None if dialect.empty_is_null else "")
@@ -540,7 +540,7 @@ def _expression(text: str, span: Span, dialect: SqlDialect, aggregates: bool = F
         written = plain[0].strip()
         start = plain.start() + plain[0].index(written)
         return rows.RowConstant(value, span=Span(start, start + len(written)))
-    dialect = replace(dialect, bare_functions=False)  # around the clause they are columns, named as measures
+    dialect = replace(dialect, bare_functions=False)  # around the clause a bare CLASSIFIER is a column of the output
     clause = _parsed(text, span.start, span.end, _BEFORE, ") AS x PATTERN (A))", dialect)
     expression = _moved(clause.measures[0].expression, span.start - len(_BEFORE))
     for e in subtrees(expression):
@@ -595,7 +595,7 @@ def _items(text: str, span: Span, dialect: SqlDialect) -> Iterator[SelectItem]:
 
 
 def _bare_alias(written: str) -> re.Match[str] | None:
-    """Return where an alias without AS stands at the end of an item."""
+    """Return the alias without AS at the end of an item; None if there is none."""
     found = re.search(rf"\s({_NAME})\s*\Z", written)
     if found is None or found[1].upper() in ("END", "NULL", "TRUE", "FALSE", "UNKNOWN"):
         return None
@@ -623,11 +623,11 @@ def _unquoted(name: str) -> str:
 
 @dataclass(frozen=True)
 class WindowColumn:
-    """An aggregate with OVER, as a column. Its rows are rows of the partition around the current row, in the clause's
+    """An aggregate with OVER, as a column. It covers rows of the partition around the current row, in the clause's
     order.
 
-    argument: None for *. start and end: the offsets of the first and the last row from the current row; None for the
-    first and the last row of the partition.
+    argument: None for *. start and end: the offsets of the first and the last covered row from the current row; None
+    for the first and the last row of the partition.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The rows of a SELECT around one MATCH_RECOGNIZE, made of the output table of its clause."""
+"""Compute the rows of a SELECT around one MATCH_RECOGNIZE from the output table of its clause."""
 
 from __future__ import annotations
 
@@ -29,10 +29,9 @@ def select_rows(
     dialect: SqlDialect = STANDARD_SQL,
     reading: RowReading = STANDARD,
 ) -> tuple[tuple[str, ...], list[tuple[Nullable, ...]]]:
-    """Return the columns and the rows of a selection from a table; the table of a statement is the output of its
-    clause.
+    """Return the columns and the rows of a selection from a table. For a statement, the table is its clause's output.
 
-    Raises IllFormed for a name that the output does not have, BudgetExceeded.
+    Raises IllFormed for a name that the table does not have, and BudgetExceeded at the time-out.
     """
 
     @cache
@@ -112,7 +111,7 @@ def source_rows(
 
 
 def _literal(e: rows.Expression, reading: RowReading) -> Nullable:
-    """Return a value that stands in the text. Raises IllFormed for a column in it."""
+    """Return the value of an expression in VALUES. Raises IllFormed for a column in it."""
     if (column := next((one for one in trees.subtrees(e) if isinstance(one, rows.RowColumn)), None)) is not None:
         raise IllFormed(f"there is no column {column.name} here: a row of VALUES has constants", column.span)
     return _value(e, {}, reading)
@@ -136,7 +135,7 @@ def _named_items(
 
 
 def _resolved(e: rows.Expression, statement: PlainSelect, columns: Sequence[str]) -> rows.Expression:
-    """Return the expression with its columns named as in the output. Raises IllFormed."""
+    """Return the expression with its columns spelled as in the output. Raises IllFormed for an unknown column."""
     if isinstance(e, rows.RowColumn):
         known = {name.upper() for name in (statement.alias, statement.table.split(".")[-1].strip()) if name}
         if e.variable is not None and e.variable.upper() not in known:

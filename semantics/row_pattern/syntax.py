@@ -2,8 +2,8 @@
 
 The letters used for these trees, here and in every module of this package:
     q  a clause        p  a pattern        A, B  variables        e  an expression        S  a table: a stream of rows
-Two trees are equal if they are the same clause; where in a text they stood does not count. As in SQL, a variable that
-is written without quotation marks is in upper case.
+Two trees are equal if they are the same clause, whatever their places in a text. As in SQL, a variable that is written
+without quotation marks is in upper case.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from cerify.semantics.values import Value
 class RowNode(Tree):
     """A part of a clause, with its place in the text."""
 
-    span: Span | None = field(default=None, kw_only=True)  # not positional: no part of a tree's value
+    span: Span | None = field(default=None, kw_only=True)  # not positional, so that equality ignores it
 
 
 # --- patterns ---------------------------------------------------------------------------------------------------------
@@ -249,7 +249,7 @@ TimePart: TypeAlias = Literal["YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE
 
 
 class Extract(RowNode):
-    """EXTRACT(part FROM e): a part of a time, or the whole length of an interval in that unit, as a number."""
+    """EXTRACT(part FROM e): a part of a time, or a field of an interval, as a number; EPOCH is the whole in seconds."""
 
     operands: ClassVar = ("operand",)
     part: TimePart
@@ -427,7 +427,7 @@ ROW = "row"
 
 @dataclass(frozen=True)
 class Order:
-    """column [ASC | DESC] [NULLS FIRST | NULLS LAST]; nulls is None where the text leaves it open.
+    """column [ASC | DESC] [NULLS FIRST | NULLS LAST]; nulls is None if the text leaves it open.
 
     column: a column, or an expression of columns of the row.
     """
@@ -509,7 +509,7 @@ class MatchRecognize:
     skip: RowSkip = RowSkip()
     subsets: tuple[Subset, ...] = ()
     window: RowWindow | None = None
-    longest: bool = field(default=False, metadata={"optional": True})  # in JSON only where it is so
+    longest: bool = field(default=False, metadata={"optional": True})  # in JSON only if true
     span: Span | None = field(default=None, compare=False, repr=False)
 
     @cached_property
@@ -520,7 +520,7 @@ class MatchRecognize:
 
     @cached_property
     def unions(self) -> dict[str, frozenset[str]]:
-        """Return for each variable, primary ones too, the primary variables that it stands for."""
+        """Return, for each variable, also for each primary one, the primary variables that it stands for."""
         return {A: frozenset({A}) for A in self.primary} | {one.name: frozenset(one.members) for one in self.subsets}
 
     @cached_property
@@ -738,7 +738,7 @@ SHORT = {(0, None): "*", (1, None): "+", (0, 1): "?"}
 
 
 def show(q: MatchRecognize) -> str:
-    """Return the text of a clause. Raises BudgetExceeded where it is nested too deeply."""
+    """Return the text of a clause. Raises BudgetExceeded if it is nested too deeply."""
     keyword = "MATCH_RECOGNIZE" if q.window is None else "WINDOW"
     return f"{keyword} ({' '.join(filter(None, texts(q).values()))})"
 
@@ -746,7 +746,7 @@ def show(q: MatchRecognize) -> str:
 def texts(q: MatchRecognize) -> dict[str, str]:
     """Return the texts of the parts of a clause in their order, "" for a part that it does not have.
 
-    The part "options" is present only in a clause with options. Raises BudgetExceeded where it is nested too deeply.
+    The part "options" is present only in a clause with options. Raises BudgetExceeded if it is nested too deeply.
     """
     measures = (f"{show_expression(one.expression)} AS {_identifier(one.name, one.quoted)}" for one in q.measures)
     subsets = (f"{_variable(one.name)} = ({', '.join(map(_variable, one.members))})" for one in q.subsets)
@@ -806,7 +806,7 @@ def _expression_field(value: Any) -> str:
             return _collection_field(value)
         case IsNull() | RowBetween() | RowIn() | RowLike():
             return "NOT " if value.negated else ""
-        case tuple():  # of LIKE
+        case tuple():  # the escape of LIKE
             return "".join(f" ESCAPE {_literal(one)}" for one in value)
         case "RUNNING":
             return ""
