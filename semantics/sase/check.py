@@ -1,4 +1,4 @@
-"""Find the type errors of a query of SASE+: against the input's schema, and the types of its own queries' results."""
+"""Check a query of SASE+: its form, and its types by the schema of the input and the results of its own queries."""
 
 from __future__ import annotations
 
@@ -56,8 +56,9 @@ Types: TypeAlias = Mapping[str, Mapping[str, ValueType | None]]
 
 
 def type_problems(q: sase.Tree, schema: Schema | None) -> list[Problem]:
-    """Return the type errors of a query that has no other problems; without a schema, only those about its own
-    streams.
+    """Return the type errors of a query that has no other problems.
+
+    Without a schema, return only the errors about the streams that its own queries make.
     """
     found: list[Problem] = []
     for query, types in _with_types(q, schema):
@@ -68,12 +69,12 @@ def type_problems(q: sase.Tree, schema: Schema | None) -> list[Problem]:
 
 
 def derived_types(q: sase.Tree, schema: Schema | None) -> Mapping[str, Types]:
-    """Return the event types of the named streams of a query that has no other problems."""
+    """Return the event types of each named stream of a query that has no other problems."""
     return {name: _returned(query, types) for query, types in _with_types(q, schema) if (name := stream_of(query))}
 
 
 def _with_types(q: sase.Tree, schema: Schema | None) -> Iterator[tuple[sase.SaseQuery | sase.SaseUnion, Types | None]]:
-    """Return each query with the types of the stream that it reads, None for the input without a schema."""
+    """Yield each query with the types of the stream that it reads, None for the input without a schema."""
     streams: dict[str, Types] = {}
     queries = in_order(q)
     for query in queries:
@@ -109,7 +110,7 @@ def _returned(query: sase.SaseQuery | sase.SaseUnion, types: Types | None) -> Ty
 
 
 def value_type(term: pred.Term, q: sase.SaseQuery, types: Types | None) -> ValueType | None:
-    """Return the value type of a term over a match, None where it is not known."""
+    """Return the value type of a term over a match; None if it is not known."""
     match term:
         case pred.Constant(value):
             return value_type_of(value)
@@ -136,7 +137,7 @@ def _attribute_type(attribute: pred.Attribute, q: sase.SaseQuery, types: Types |
 
 
 def _in_block(q: sase.SaseQuery, types: Types, observed: bool) -> Iterator[Problem]:
-    """Yield the type errors of a block. With `observed`, types come from events, so a negated type may be missing."""
+    """Yield the type errors of a block. observed: the types come from events, so a negated type may be missing."""
     for k in q.pattern:
         if k.type not in types and not (observed and k.negated):
             message = f"unknown event type {k.type}; the stream has {format_names(types)}"
@@ -157,7 +158,7 @@ def _in_block(q: sase.SaseQuery, types: Types, observed: bool) -> Iterator[Probl
         yield from _condition(q, q.having, types, q.having_span)
     for item in q.returned.items:
         match item.output:
-            case sase.Simple(term):  # a comparison with itself finds the operands that are no numbers
+            case sase.Simple(term):  # comparing the term with itself finds operands that are not numbers
                 yield from _condition(q, pred.Comparison("=", term, term), types, item.span)
             case sase.SaseSeries(a, name):
                 yield from _lacking(q, sase.Reference(name, a), types, item.span)
@@ -213,23 +214,23 @@ def problems(q: sase.Tree, schema: Schema | None = None) -> list[Problem]:
 
 @lru_cache(maxsize=64)
 def _is_wellformed(q: sase.Tree) -> bool:
-    """Return whether the query has no problem that shows without a schema.
+    """Return whether the query has no problem that can be found without a schema.
 
-    The answer is remembered, because several steps of one request need it. Problems are not remembered, because an
-    equal query has them at other places of its text.
+    The answer is cached, because several steps of one request need it. Problems are not cached, because an equal query
+    may have them at other places of its text.
     """
     return not _all_problems(q, None)
 
 
 def _all_problems(q: sase.Tree, schema: Schema | None) -> list[Problem]:
-    """Return the problems of a query; nothing is remembered between calls."""
+    """Return the problems of a query; nothing is cached."""
     found = [problem for query in queries_of(q) for part in blocks_of(query) for problem in _check_block(part)]
     found.extend(_streams(q))
     return found or type_problems(q, schema)
 
 
 def require_wellformed(q: sase.Tree) -> None:
-    """Raise IllFormed for the first problem that shows without a schema."""
+    """Raise IllFormed for the first problem that can be found without a schema."""
     _raise_first(problems(q))
 
 
@@ -282,10 +283,10 @@ def _pattern(q: sase.SaseQuery) -> Iterator[Problem]:
         )
     elif q.pattern[-1].negated and q.within is None:
         last = show_component(q.pattern[-1])
-        message = f"{last} at the end of the pattern: without WITHIN, such an event could always still come"
+        message = f"{last} at the end of the pattern: without WITHIN, such an event may still come at any later time"
         yield Problem("negation", message, q.pattern[-1].span)
     if q.within is not None and q.within.amount <= 0:
-        yield Problem("window", "the window has no length, so that no event is in it", q.within.span)
+        yield Problem("window", "the length of the window is not positive, so no event is in it", q.within.span)
 
 
 def _strategies(q: sase.SaseQuery) -> Iterator[Problem]:
@@ -314,7 +315,7 @@ def _strategies(q: sase.SaseQuery) -> Iterator[Problem]:
             and not equivalences(q)
         ):
             yield Problem(
-                "partition", "partition_contiguity needs a partition, and nothing says what a partition is", block.span
+                "partition", "partition_contiguity needs a partition, but no condition defines one", block.span
             )
         named = {argument.variable for argument in block.arguments}
         for conjunct in block.conjuncts:
@@ -329,15 +330,13 @@ def _strategies(q: sase.SaseQuery) -> Iterator[Problem]:
             k = q.pattern[placed(p, q.pattern).component]
             if not k.negated and k.variable not in named:
                 message = (
-                    f"{show_condition(p)} says which {k.variable} is selected, but {k.variable} has another strategy"
+                    f"{show_condition(p)} decides which {k.variable} is selected, but {k.variable} has another strategy"
                 )
                 yield Problem("strategy", message, conjunct.span)
 
 
 def _conjunct(q: sase.SaseQuery, p: Predicate, underlined: bool, span: Span | None) -> Iterator[Problem]:
-    """Yield the problems of a formula: its identifiers must fit the pattern and its edge (sase07, sections A.1 and
-    A.2).
-    """
+    """Yield the problems of a formula, whose identifiers must fit the pattern and its edge (sase07, A.1 and A.2)."""
     text = show_condition(p)
     mentioned = list(mentions(p))
     if not mentioned:
@@ -347,9 +346,7 @@ def _conjunct(q: sase.SaseQuery, p: Predicate, underlined: bool, span: Span | No
         yield from wrong
         return
     if len(absent := sorted(variables(p) & negated(q))) > 1:
-        message = (
-            f"{text} is about {' and '.join(absent)}, which are negated: a condition may be about one of them only"
-        )
+        message = f"{text} mentions {' and '.join(absent)}, which are negated: a condition may mention only one of them"
         yield Problem("good_formula", message, span)
         return
     place = placed(p, q.pattern)
@@ -357,7 +354,7 @@ def _conjunct(q: sase.SaseQuery, p: Predicate, underlined: bool, span: Span | No
     ranks = {rank(a) for a in mentioned if a.variable == last}
     for a in mentioned:
         if _moving(a) and (a.variable != last or 3 in ranks):
-            while_ = f"{last} is selected" if a.variable != last else f"all of {last} is there"
+            while_ = f"{last} is selected" if a.variable != last else f"{last} is complete"
             message = f"{show_attribute(a)} in {text}: there is no i when {while_}"
             yield Problem("reference", message, span)
             return
@@ -368,13 +365,14 @@ def _conjunct(q: sase.SaseQuery, p: Predicate, underlined: bool, span: Span | No
     atoms = list(_literals(p))
     for atom in atoms:
         if isinstance(atom, Both | Either | Not):
-            message = f"{text} is not a clause: each part of or must be a comparison, or the negation of one"
+            message = f"{text} is not a clause: each part of `or` must be a comparison or the negation of a comparison"
             yield Problem("good_formula", message, span)
             return
     for atom in atoms:
         if not any(a.variable == last and rank(a) == max(ranks) for a in mentions(atom)):
             identifier = next(show_attribute(a) for a in mentioned if a.variable == last and rank(a) == max(ranks))
-            message = f"in {text} the last identifier, that of {identifier}, is not in {show_condition(atom)}"
+            lacking = show_condition(atom)
+            message = f"each part of {text} must contain its last identifier, {identifier}, but {lacking} does not"
             yield Problem("good_formula", message, span)
 
 
@@ -412,7 +410,7 @@ def _check_returned(q: sase.SaseQuery) -> Iterator[Problem]:
 
 
 def _complete(q: sase.SaseQuery, mentioned: Iterable[Attribute], clause: str, span: Span | None) -> Iterator[Problem]:
-    """Yield a problem for each reference that a complete match lacks: one with i, or one to a negated component."""
+    """Yield a problem for each reference without meaning in a complete match: with i, or to a negated component."""
     for a in mentioned:
         if wrong := list(_unfit(q, [a], span)):
             yield from wrong
@@ -421,7 +419,8 @@ def _complete(q: sase.SaseQuery, mentioned: Iterable[Attribute], clause: str, sp
                 "reference", f"{show_attribute(a)} in {clause}: there is no i once the match is complete", span
             )
         elif a.variable in negated(q):
-            yield Problem("unbound", f"{show_attribute(a)} in {clause}: a match has no {a.variable}", span)
+            message = f"{show_attribute(a)} in {clause}: {a.variable} is negated, so a match has no {a.variable}"
+            yield Problem("unbound", message, span)
 
 
 def _unfit(q: sase.SaseQuery, mentioned: Iterable[Attribute], span: Span | None) -> Iterator[Problem]:

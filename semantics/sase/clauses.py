@@ -26,9 +26,7 @@ def negated(q: sase.SaseQuery) -> frozenset[str]:
 
 
 def strategy_of(q: sase.SaseQuery, variable: str) -> sase.Strategy:
-    """Return the strategy of a component, given by the block that names its variable, or the default (section
-    2.2.1).
-    """
+    """Return the strategy of the block that names a component's variable, or the default strategy (section 2.2.1)."""
     for block in q.where:
         if any(argument.variable == variable for argument in block.arguments):
             return block.strategy or sase.DEFAULT
@@ -76,7 +74,10 @@ def variables(p: Predicate) -> frozenset[str]:
 
 
 def spans(window: sase.SaseWindow, before: Event, after: Event, closed: bool) -> bool | None:
-    """Return whether one event is within the window of another; None where their times cannot be compared."""
+    """Return whether two events are within the window; None if their times cannot be compared.
+
+    closed: whether a difference of exactly the window's length is within it.
+    """
     match before.get(TIME), after.get(TIME):
         case (datetime() as t1, datetime() as t2):
             seconds: int | float = (t2 - t1).total_seconds()
@@ -97,7 +98,7 @@ def spans(window: sase.SaseWindow, before: Event, after: Event, closed: bool) ->
 
 
 def queries_of(q: sase.Tree) -> tuple[sase.SaseQuery | sase.SaseUnion, ...]:
-    """Return the queries of a program, in the order of the text; the last one has the answers."""
+    """Return the queries of a program, in the order of the text. The results of the program are those of the last."""
     return q.queries if isinstance(q, sase.Program) else (q,)
 
 
@@ -122,7 +123,7 @@ def index_by_stream(q: sase.Tree) -> Mapping[str, sase.SaseQuery | sase.SaseUnio
 
 
 def in_order(q: sase.Tree) -> tuple[sase.SaseQuery | sase.SaseUnion, ...]:
-    """Return a program's queries, each after the queries that it reads. Raises IllFormed for a circle."""
+    """Return a program's queries, each after the queries whose streams it reads. Raises IllFormed for a circle."""
     queries, makers = queries_of(q), index_by_stream(q)
     index = {id(query): n for n, query in enumerate(queries)}
     graph = {
@@ -141,8 +142,8 @@ def in_order(q: sase.Tree) -> tuple[sase.SaseQuery | sase.SaseUnion, ...]:
 # The constructs of SASE+, as a table: sase07, sections 2.2, 3.2 and A.1, and icde08, section II.
 #
 # A query of SASE+ is not a tree of operators, so its table differs from the tables of semantics/trees.py: a function
-# finds whether a query has a construct. The parser, the lists of a query's constructs, the features of the suite and
-# the table in docs/guide/sase.md are made from it.
+# tells whether a query has a construct. The parser, the lists of a query's constructs, the features of the suite and
+# the table in docs/guide/sase.md use this table.
 
 Clause = Literal["PATTERN", "WHERE", "WITHIN", "HAVING", "RETURN", "FROM", "UNION"]
 
@@ -157,7 +158,8 @@ class Construct:
     clause: the part of a query in which it stands.
     source: the place where its meaning is printed, as the cases of the suite cite it.
     sample: a query with it, from PATTERN on.
-    used: whether a query uses it; None where every query does, or where only the suite distinguishes it from another.
+    used: a function that tells whether a query uses it; None if every query does, or if only the suite distinguishes
+        the construct from another one.
     aliases: other spellings of the symbol that parse.
     """
 
@@ -302,7 +304,7 @@ CONSTRUCTS: tuple[Construct, ...] = (
         _in_block(lambda q: source_of(q) is not None),
     ),
 )  # fmt: skip
-"""All constructs; those that one feature of the suite tests have one name."""
+"""All constructs. Each name belongs to one feature of the suite."""
 
 
 STRATEGIES: dict[str, sase.Strategy] = {

@@ -3,9 +3,9 @@
 A match is a sequence of events, each selected for a component of the pattern, by three rules:
 - Each selected event satisfies all conditions of WHERE on it and on the events selected before (`selects`).
 - Each event between two selected ones may be passed over by the strategy (`skips`).
-- A Kleene plus goes on until it stops. Between its last event and the next component's there is a place where it may
-  stop (`may_stop`). The Kleene plus skips the events before this place, the next component those after it. Where it
-  must stop (`must_stop`) it neither selects nor skips.
+- A Kleene plus goes on until it stops. Between its last event and the first event of the next component there is a
+  place where it may stop (`may_stop`). The Kleene plus skips the events before this place, and the next component skips
+  those after it. Where it must stop (`must_stop`) it neither selects nor skips.
 """
 
 from __future__ import annotations
@@ -68,16 +68,16 @@ def unwatched(steps: Iterable[T], /) -> Iterable[T]:
 #
 # An operation folds the values of an attribute over the events of an array, in the order of the stream: the identity
 # first, then `combine` with the lifted value of one event after the other. The rules that every evaluator follows:
-# - an event that lacks the attribute counts for nothing, which is what the identity is for;
-# - a value of the wrong kind leaves the aggregate without a value, and so does a number too large;
+# - an event that lacks the attribute does not count; over no events the state is the identity;
+# - a value of the wrong kind leaves the aggregate without a value, and so does a number that is too large;
 # - sum and avg are exact on integers; with a float each step is the addition of binary64, in the order of the stream;
 # - min, max, highest and lowest are defined for numbers, strings and times, of one kind only; a NaN among them gives
 # NaN;
-# - highest(k, …) is the k-th highest value, repetitions counted, and has no value where there are fewer.
+# - highest(k, …) is the k-th highest value, counting repetitions; it has no value if there are fewer than k values.
 
 
 def operation_of(aggregate: SaseAggregate, operations: Operations = NO_OPERATIONS) -> Operation:
-    """Return the operation that an aggregate names. Raises Unsupported where it is not registered."""
+    """Return the operation that an aggregate names. Raises Unsupported if it is not registered."""
     match aggregate.function:
         case "count":
             return _COUNT
@@ -99,7 +99,7 @@ def operation_of(aggregate: SaseAggregate, operations: Operations = NO_OPERATION
 
 
 def extended(operation: Operation, state: State, event: Event, name: str) -> State:
-    """Return the state of an operation after one more event with that attribute; with name "" every event counts."""
+    """Return the state of an operation after one more event. name: the attribute; with "" every event counts."""
     value = 1 if name == "" else event.get(name)
     return state if value is None else operation.combine(state, operation.lift(value))
 
@@ -117,7 +117,7 @@ def folded(aggregate: SaseAggregate, events: Iterable[Event], operations: Operat
 
 
 class _Undefined:
-    """A state without a value; combined with any state it stays undefined."""
+    """A state without a value; combined with any other state it stays undefined."""
 
 
 UNDEFINED = _Undefined()
@@ -212,7 +212,7 @@ def _guarded(name: str, operation: Operation) -> Operation:
         def call(*arguments: Any) -> Any:
             try:
                 return function(*arguments)
-            except Exception as error:  # whatever a user's function raises is that aggregate's failure
+            except Exception as error:  # a user's function may raise any exception
                 reason = f"{type(error).__name__}: {error}".removesuffix(": ")
                 raise IllFormed(f"the aggregate {name} failed with {reason}") from error
 
@@ -234,12 +234,12 @@ def _guarded(name: str, operation: Operation) -> Operation:
 # tested, i is the number of positions of a, so that a[i] is the last of them and a[..i-1] all before it.
 
 Bound: TypeAlias = Mapping[str, Sequence[int]]
-"""The positions that each variable has so far, ascending; a variable without any may be left out."""
+"""The positions that each variable has so far, ascending; a variable without positions may be left out."""
 
 ValueOf: TypeAlias = Callable[[Attribute], Value | None]
 
 Edge = Literal["first", "each", "later", "end"]
-"""When a conjunct is looked at, in the component of its last identifier.
+"""When a conjunct is tested, in the component of its last identifier.
 
 first  when its first event is selected: a[1], or a
 each   when any of its events is selected: a[i] with no other event of a, i >= 1
@@ -249,8 +249,9 @@ end    when the component is complete: a[a.LEN], avg(a[].x)
 
 
 def value_of(bound: Bound, S: Sequence[Event], operations: Operations = NO_OPERATIONS) -> ValueOf:
-    """Return the values of references and aggregates over a partial match; None if an event or its
-    attribute is absent.
+    """Return a function from references and aggregates to their values over a partial match.
+
+    A value is None if the event or its attribute is absent.
     """
 
     def value(attribute: Attribute) -> Value | None:
@@ -282,9 +283,7 @@ def position(positions: Sequence[int], place: sase.Index) -> int | None:
 
 
 def agree(attribute: str, event: Event, before: Event) -> bool:
-    """Return whether the event has the same value as the event selected before it: an equivalence test in canonical
-    form.
-    """
+    """Return whether an event and the event selected before it have the same value: a canonical equivalence test."""
     return compare("=", event.get(attribute), before.get(attribute))
 
 
@@ -297,8 +296,7 @@ class Placed:
 
 
 def placed(p: Predicate, pattern: Sequence[sase.Component]) -> Placed:
-    """Return the place of a conjunct by its last identifier (sase07, section A.1). Its variables are those of the
-    pattern.
+    """Return the place of a conjunct by its last identifier (sase07, section A.1). The pattern has its variables.
 
     A conjunct that mentions a negated component belongs to that component, whatever else it mentions, because it says
     which events must be absent.
@@ -420,7 +418,7 @@ class SaseAbsences:
                 assert_never(strategy)
 
     def in_partition(self, k: sase.Component, M: Bindings, series: tuple[int, ...]) -> bool:
-        """Return whether the last of the series belongs to the partition of the one before it."""
+        """Return whether the last event of the series belongs to the partition of the event before it."""
         marked = [c.condition for c in clauses.conjuncts(self.q) if c.underlined]
         tests = [x for x, underlined in clauses.equivalences(self.q) if underlined or not marked]
         return self.agrees(k, M, series, tests) and self.satisfy(k, M, series, ("each", "later"), marked)
@@ -444,7 +442,7 @@ class SaseAbsences:
         edges: tuple[Edge, ...],
         only: list[Predicate | sase.Equivalence] | None = None,
     ) -> bool:
-        """Return whether those clauses on the negated variable hold that are placed on one of these edges.
+        """Return whether all clauses on the negated variable hold that are placed on one of these edges.
 
         only: the clauses to test, None for all. All variables of the match are bound, so a clause is placed as if the
         negated component were the last.
@@ -462,7 +460,7 @@ Chosen: TypeAlias = tuple[tuple[int, int], ...]
 """The events selected so far: pairs (component, position), in the order of the stream."""
 
 Conditions: TypeAlias = dict[tuple[int, Edge], list[Predicate]]
-"""The clauses of WHERE by their last identifier: its component, and when it is looked at (appendix A.1)."""
+"""The clauses of WHERE by their last identifier: its component, and when it is tested (appendix A.1)."""
 
 
 def bindings(
@@ -477,7 +475,7 @@ def bindings(
 
 
 class SaseDefinition:
-    """The definition for one query over one stream."""
+    """The definition of the matches of one query over one stream."""
 
     def __init__(
         self,
@@ -499,13 +497,13 @@ class SaseDefinition:
     # --- matches ------------------------------------------------------------------------------------------------------
 
     def matches(self) -> Iterator[Bindings]:
-        """Yield the matches: complete selections for which no negated component is there."""
+        """Yield the matches: complete selections in which no negated component occurs."""
         for chosen in self.watch(self.selections()):
             if self.is_complete(chosen) and not self.absences.forbid(M := self.bindings(chosen)):
                 yield M
 
     def selections(self) -> Iterator[Chosen]:
-        """Yield all selections, complete or not: each grows by one event after the other, in every way allowed."""
+        """Yield all selections, complete or not. Each grows by one event at a time, in every way that is allowed."""
         pending: list[Chosen] = [()]
         while pending:
             chosen = pending.pop()
@@ -513,7 +511,7 @@ class SaseDefinition:
             pending.extend((*chosen, following) for following in self.following(chosen))
 
     def following(self, chosen: Chosen) -> Iterator[tuple[int, int]]:
-        """Yield the events, each with its component, that a selection may have next."""
+        """Yield the events that may extend a selection: pairs (component, position)."""
         if not chosen:
             yield from ((0, p) for p in range(len(self.S)) if self.selects(chosen, 0, p))
             return
@@ -525,9 +523,7 @@ class SaseDefinition:
                 yield k + 1, p
 
     def goes_on(self, chosen: Chosen, p: int) -> bool:
-        """Return whether a Kleene plus selects the event at p next: it has not stopped, and has skipped all events
-        between.
-        """
+        """Return whether a Kleene plus selects the event at p next: it goes on, and skips the events between."""
         k, last = chosen[-1]
         return (
             self.selects(chosen, k, p)
@@ -547,9 +543,7 @@ class SaseDefinition:
         return bool(chosen) and chosen[-1][0] == len(self.pattern) - 1 and any(self.stops(chosen, len(self.S)))
 
     def stops(self, chosen: Chosen, until: int) -> Iterator[int]:
-        """Yield the positions up to `until` before which the current component may be left: where a Kleene plus may
-        stop.
-        """
+        """Yield the positions up to `until` before which the current component may end, as a Kleene plus may stop."""
         k, last = chosen[-1]
         if not self.pattern[k].kleene:
             yield last + 1
@@ -563,9 +557,7 @@ class SaseDefinition:
     # --- what must hold of the events selected ------------------------------------------------------------------------
 
     def selects(self, chosen: Chosen, k: int, p: int) -> bool:
-        """Return whether component k may select the event at p: it has its type, is in the window, and satisfies its
-        clauses.
-        """
+        """Return whether component k may select the event at p, by its type, the window and the component's clauses."""
         if self.S[p].type != self.pattern[k].type:
             return False
         if chosen and not self.in_window(chosen[0][1], p):
@@ -583,7 +575,7 @@ class SaseDefinition:
         return self.q.within is None or self.spans(first, p) is True
 
     def spans(self, first: int, p: int) -> bool | None:
-        """Return whether two events are within the window; None where their times cannot be compared."""
+        """Return whether two events are within the window; None if their times cannot be compared."""
         window, closed = self.q.within, self.reading.window == "closed"
         return None if window is None else clauses.spans(window, self.S[first], self.S[p], closed)
 
@@ -594,7 +586,7 @@ class SaseDefinition:
     # --- what may be skipped: the strategies of section 2.2.1 ---------------------------------------------------------
 
     def skips(self, chosen: Chosen, k: int, r: int) -> bool:
-        """Return whether the event at r may be passed over while component k waits for its next event."""
+        """Return whether the event at r may be skipped while component k waits for its next event."""
         match clauses.strategy_of(self.q, self.pattern[k].variable):
             case "strict_contiguity":
                 return False
@@ -608,8 +600,9 @@ class SaseDefinition:
                 assert_never(strategy)
 
     def in_partition(self, chosen: Chosen, k: int, r: int) -> bool:
-        """Return whether the event at r is in the partition, by the underlined conditions or else the equivalence
-        tests.
+        """Return whether the event at r is in the partition.
+
+        The underlined conditions define the partition; if there are none, the equivalence tests do.
         """
         if any(c.underlined for c in clauses.conjuncts(self.q)):
             return self.agrees(chosen, r, self.marked_tests) and self.satisfies(chosen, k, r, self.marked_conditions)

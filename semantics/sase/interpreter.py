@@ -1,4 +1,4 @@
-"""Result events: the attributes that RETURN makes of a match (sase07, sections 2.1 and 2.2)."""
+"""Compute the results of queries: the result events that RETURN makes of matches (sase07, sections 2.1 and 2.2)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Composed: TypeAlias = dict[str, Value | None]
 """A value of a composite type, by the names of its parts."""
 
 ResultValue: TypeAlias = Value | Composed | list[Value | None] | list[Composed] | None
-"""Of the four types: atomic-simple, atomic-composite, sequence-simple, sequence-composite; None where it is absent."""
+"""A value of one of four types: atomic or sequence, each simple or composite. None if it is absent."""
 
 
 def result(
@@ -57,13 +57,13 @@ def simple(
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The answers of a query: HAVING, NON-OVERLAP, RETURN, UNION and composition, applied to the bindings that are found.
+# The results of a query: HAVING, NON-OVERLAP, RETURN, UNION and composition, applied to the bindings that are found.
 #
-# A result event happens when the last event of its match does; a stream of result events is in the order of these. A
-# match of a query that reads such a stream binds positions of it.
+# A result event happens at the last event of its match; a stream of result events is in this order. A match of a query
+# that reads such a stream binds positions in that stream.
 
 Finder: TypeAlias = Callable[[sase.SaseQuery, Stream, Reading, Budget, Operations], Iterable[Bindings]]
-"""Finds the bindings that PATTERN, WHERE and WITHIN of one query block describe (section 2.2)."""
+"""A function that finds the bindings by PATTERN, WHERE and WITHIN of one query block (section 2.2)."""
 
 
 def matches_of(
@@ -138,9 +138,9 @@ def _has(q: sase.SaseQuery, m: Bindings, S: Sequence[Event], operations: Operati
 def without_overlap(
     q: sase.SaseQuery, found: Iterable[Bindings], S: Sequence[Event], reading: Reading
 ) -> list[Bindings]:
-    """Return the matches that NON-OVERLAP keeps: none overlaps another one of its partition (icde08, section II.C).
+    """Return the matches that NON-OVERLAP keeps: none overlaps another match of its partition (icde08, section II.C).
 
-    Matches are kept in the order of the reading, each unless it overlaps a kept one.
+    Matches are considered in the order of the reading; each is kept unless it overlaps a match that is kept already.
     """
     taken: dict[object, list[tuple[int, int]]] = {}
     kept = []
@@ -165,7 +165,7 @@ def _preference(positions: tuple[int, ...], reading: Reading) -> tuple[int, ...]
 
 
 def _partition(q: sase.SaseQuery, event: Event) -> object:
-    """Return the values of the equivalence tests in an event, with their kinds; all events of a match agree on them."""
+    """Return the event's values for the equivalence tests, with their kinds; all events of a match have the same."""
     values = (event.get(attribute) for attribute, _ in equivalences(q))
     return tuple((None if value is None else kind(value), value) for value in values)
 

@@ -1,8 +1,8 @@
-"""Find matches that are right by definition and may surprise: open matches, and matches of events without a key.
+"""Find matches that are right by definition but may surprise: open matches, and matches of events without a key.
 
-Open matches stand only because the stream ends: a negation at the end of the pattern, in a window that is not over.
-They are matches in the reading stream_end=stops, but not in stream_end=waits (docs/decisions/sase.md). A user who reads
-a file that is still being written wants to know which ones they are.
+An open match holds only because the stream ends: its pattern ends in a negation, and its window is not over. It is a
+match in the reading stream_end=stops, but not in stream_end=waits (docs/decisions/sase.md). A user who reads a file
+that is still being written wants to know the open matches.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from cerify.semantics.values import Microseconds, Value, exact_microseconds
 def open_test(q: sase.Tree, S: Stream, reading: Reading) -> Callable[[Match], bool] | None:
     """Return a function that tells whether a match of the query over the stream is open; None if no match can be.
 
-    Only single query blocks over the input are looked at.
+    Only single query blocks over the input are considered.
     """
     if not isinstance(q, sase.SaseQuery) or q.source is not None or q.within is None or reading.stream_end == "waits":
         return None
@@ -46,10 +46,10 @@ def open_test(q: sase.Tree, S: Stream, reading: Reading) -> Callable[[Match], bo
 
 
 def keyless_events(q: sase.Tree, S: Stream) -> Iterator[Problem]:
-    """Yield a problem for each equivalence test, as [id], that a lone event without the attribute passes.
+    """Yield a problem for each equivalence test, such as [id], that a single event without the attribute passes.
 
-    Only query blocks with one component that is not negated are looked at: with more of them, events without the
-    attribute agree with no other event.
+    Only query blocks with one component that is not negated are considered. In a longer match, an event without the
+    attribute agrees with no other event.
     """
     for block in (block for query in queries_of(q) for block in blocks_of(query) if source_of(block) is None):
         single = [k for k in block.pattern if not k.negated]
@@ -62,15 +62,15 @@ def keyless_events(q: sase.Tree, S: Stream) -> Iterator[Problem]:
                 if lacking and not _is_named_elsewhere(block, k.variable, name):
                     term = f"{show_name(k.variable)}.{show_name(name)}"
                     message = (
-                        f"[{show_name(name)}] compares events of a match with each other, and here a match has one: "
-                        f"events of {show_name(k.type)} without {name} match too, as event {lacking[0]} "
+                        f"[{show_name(name)}] compares events of a match with each other, but here a match has one: "
+                        f"events of {show_name(k.type)} without {name} match too, such as event {lacking[0]} "
                         f"({len(lacking)} in all); to leave them out add {term} = {term}"
                     )
                     yield Problem("attribute", message, conjunct.span)
 
 
 def _is_named_elsewhere(block: sase.SaseQuery, variable: str, name: str) -> bool:
-    """Return whether another condition uses the attribute of the variable, and so is false of an event without it."""
+    """Return whether another condition uses the attribute of the variable; it is false for an event without it."""
     return any(
         a.name == name and a.variable == variable
         for conjunct in conjuncts(block)
@@ -80,7 +80,7 @@ def _is_named_elsewhere(block: sase.SaseQuery, variable: str, name: str) -> bool
 
 
 def _ticks(time: Value | None, per_second: int) -> float | Microseconds | None:
-    """Return a time as microseconds, or a number unchanged; None for a value of the other kind."""
+    """Return a time in microseconds, or a number unchanged if per_second is 1; None for other values."""
     if isinstance(time, datetime):
         return exact_microseconds(time)
     return time if isinstance(time, int | float) and not isinstance(time, bool) and per_second == 1 else None

@@ -33,7 +33,7 @@ from cerify.semantics.sase.syntax import BUILT_IN, RANKED
 
 def parse(text: str) -> sase.Tree:
     """Return the query or the queries of a text. Raises ParseError, IllFormed, or BudgetExceeded if too deep."""
-    parser = parser_of(PREDICATES, "cerify.semantics.sase")  # its own rules extend those of predicates
+    parser = parser_of(PREDICATES, "cerify.semantics.sase")  # the grammar of SASE+ extends that of predicates
     q = cast("sase.Tree", parsed(text, parser, _Builder(text)))
     with errors_in(text):
         if sase.depth(q) > MAX_DEPTH:
@@ -77,7 +77,7 @@ class _Conjoined:
 @dataclass(frozen=True)
 class _Index:
     place: sase.Index
-    variable: str | None  # the one written before LEN
+    variable: str | None  # the variable before LEN
     span: Span
 
 
@@ -160,11 +160,11 @@ class _Builder(PredicateBuilder):
                 continue
             if last is not None and isinstance(before, Token) and (last.loose or child.loose):
                 raise ParseError(
-                    "or and and side by side: which one comes first? Put parentheses around the or",
+                    "`or` beside `and` is ambiguous: put parentheses around the `or`",
                     (last if last.loose else child).span,
                 )
             if last is not None and last is before and "\n" not in self.text[last.span.end : child.span.start]:
-                raise ParseError("what joins these two predicates? Write and between them, or a new line", child.span)
+                raise ParseError("two predicates are not joined: write `and` or a new line between them", child.span)
             found.extend(child.conjuncts)
             last = child
         return tuple(found)
@@ -297,8 +297,9 @@ def _block(
     span: Span,
     pattern: tuple[sase.Component, ...],
 ) -> sase.Block:
-    """Return the block with its arguments checked against the pattern; all variables if it has no arguments (sase07,
-    A.1).
+    """Return the block, with all variables as arguments if it has none (sase07, A.1).
+
+    Raises IllFormed for an argument that is written as an array but is none, or the reverse.
     """
     arrays = {k.variable: k.kleene for k in pattern}
     for argument in arguments:

@@ -23,14 +23,15 @@ class Reading:
     last_kleene: a Kleene plus in last place without a condition on a[a.LEN] is a match when it stops (maximal), or
         after each of its events (every).
     cut_in_last_place: `!` in last place stops the Kleene plus after its first event (first), or does nothing (nothing).
-    stream_end: the end of a finite stream stops the runs under way, or they wait for events that do not come.
+    stream_end: at the end of a finite stream a Kleene plus stops and windows are over (stops), or both wait for more
+        events (waits).
     window: last.time - first.time < W (open), or <= W (closed).
-    kleene_skips: what a Kleene plus under skip_till_next_match skips: events that it cannot select itself (own), or
-        only those that the next component cannot select either (neither).
+    kleene_skips: which events a Kleene plus under skip_till_next_match skips: those that it cannot select itself (own),
+        or only those that the next component cannot select either (neither).
     negation_in_front: a negated first component looks back to the window's beginning, or to the stream's.
     negated_series: the strategy of a negated Kleene plus determines which of its series count, or any series counts.
-    non_overlap: which of the overlapping matches of a partition is output: the one that ends first, the one that
-        starts first, or the longest.
+    non_overlap: which of the overlapping matches of a partition is output: the match that ends first, the match that
+        starts first, or the longest match.
     """
 
     last_kleene: Literal["maximal", "every"] = "maximal"
@@ -65,12 +66,12 @@ def read_reading(given: Iterable[str]) -> Reading:
 
 
 State: TypeAlias = Any
-"""The value of an operation over some events before `result`: of whatever type its functions agree on."""
+"""The intermediate value of an operation, before `result`. Its functions agree on its type."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """An aggregate: `lift` makes a state of a value, `combine` joins two states, and `result` makes a value of a state.
+    """An aggregate: `lift` turns a value into a state, `combine` joins two states, `result` turns a state into a value.
 
     combine: associative, with the state `identity` as its neutral element.
     """

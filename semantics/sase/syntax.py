@@ -4,7 +4,7 @@ The letters used for these trees, here and in every module of this package:
     q        a query                   a, b, c  variables, each of a component of the pattern
     k        a component of a pattern   p        a condition: a Predicate over References and Aggregates
     S        a stream                   i        an index into an array variable, from 1 as the papers have it
-Two trees are equal if they are the same query; where in a text they stood does not count.
+Two trees are equal if they are the same query, whatever their places in a text.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ STRATEGIES: tuple[Strategy, ...] = (
     "skip_till_any_match",
 )
 DEFAULT: Strategy = "skip_till_next_match"
-"""The strategy of a component that is given none (section 2.2.1)."""
+"""The strategy of a component for which the query gives none (section 2.2.1)."""
 
 INPUT_STREAM = "InputStream"
-"""The name that FROM may give to the stream that comes from outside (icde08, Figure 1)."""
+"""The name of the input stream in FROM (icde08, Figure 1)."""
 
 Index = Literal["only", "first", "current", "previous", "last"]
 """Which event of a variable: a, b[1], b[i], b[i-1], b[b.LEN]."""
@@ -76,8 +76,8 @@ class SaseAggregate(Attribute):
     """avg(b[].name), over all events of b; or avg(b[..i-1].name), a running aggregate, over the events of b before
     b[i].
 
-    name is "" where the function counts events and looks at no attribute: count(b[]). parameter is the number that
-    highest(3, b[].name) and lowest(3, b[].name) take.
+    name is "" if the function counts events without an attribute: count(b[]). parameter is the number in
+    highest(3, b[].name) and lowest(3, b[].name).
     """
 
     WORD: ClassVar[str] = "Aggregate"
@@ -120,7 +120,7 @@ class Selected(SaseNode):
 
 
 class Block(SaseNode):
-    """strategy(a, b[]!) { conjuncts }; strategy is None, and arguments are empty, where WHERE has bare predicates."""
+    """strategy(a, b[]!) { conjuncts }; if WHERE has bare predicates, strategy is None and arguments are empty."""
 
     strategy: Strategy | None
     arguments: tuple[Selected, ...]
@@ -187,7 +187,7 @@ class Item(SaseNode):
 class Return(SaseNode):
     """RETURN [NON-OVERLAP] [type](items) [IN STREAM stream], or RETURN items: the result event of a match.
 
-    Without items it is a query without RETURN, whose result has no attributes.
+    Without items it stands for the absence of RETURN; the result then has no attributes.
     """
 
     items: tuple[Item, ...]
@@ -222,7 +222,7 @@ class SaseUnion(SaseNode):
 
 
 class Program(SaseNode):
-    """Queries that read each other's streams, named by IN STREAM; the last query has the answers."""
+    """Queries that read each other's streams, named by IN STREAM; the results are those of the last query."""
 
     queries: tuple[SaseQuery | SaseUnion, ...]
 
@@ -253,7 +253,7 @@ RESERVED = frozenset({"within", "having", "return", "union", "from", "not", "and
 
 
 def show(q: Tree) -> str:
-    """Return the text of a query. Raises BudgetExceeded where it is too deep."""
+    """Return the text of a query. Raises BudgetExceeded if it is nested too deeply."""
     with depth_limited(q.span):
         match q:
             case SaseQuery():
@@ -328,7 +328,7 @@ def show_return(returned: Return) -> str:
     items = [show_item(item) for item in returned.items]
     match returned.items[:1]:
         case [Item(Simple(Constant() as c))] if returned.type is not None:
-            # T(3, a.x) would be read as highest(3, a[].x) is
+            # in parentheses, because T(3, a.x) would be parsed as an aggregate, such as highest(3, a[].x)
             items[0] = items[0].replace(text := show_term(c), f"({text})", 1)
     listed = ", ".join(items)
     text = listed if returned.type is None else f"{_variable(returned.type)}({listed})"
@@ -342,7 +342,7 @@ def show_item(item: Item) -> str:
 
 
 def show_output(output: Output) -> str:
-    """Write an attribute of the result as the query writes it."""
+    """Return the text of an attribute of the result, without its name."""
     match output:
         case Simple(term):
             return show_of(term)
@@ -395,7 +395,7 @@ _INDEXES: Mapping[Index, str] = {"only": "", "first": "[1]", "current": "[i]", "
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The names in what RETURN makes: of the attributes of a result event, and of its type (sase07, section 2.1).
+# The names of the attributes of a result event, and of its type (sase07, section 2.1).
 
 
 def names_of(returned: Return) -> tuple[str, ...]:
@@ -430,10 +430,9 @@ def type_of(returned: Return) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What an aggregate of SASE+ is: an associative operation with an identity (sase07, section 2.2.4 and footnote 3).
-#
-# The names of the language's aggregates, and the type of aggregates that a user registers. The definition computes them
-# by `folded` in denote.py, the automata step by step in automata/nfab/moves.py.
+# The names of the aggregates of SASE+. Each is an associative operation with an identity (sase07, section 2.2.4 and
+# footnote 3). The definition computes them by `folded` in denote.py, the automata step by step in
+# automata/nfab/moves.py.
 
 BUILT_IN = ("count", "sum", "avg", "min", "max")
 RANKED = ("highest", "lowest")  # aggregates with a number as their first argument

@@ -11,16 +11,17 @@ At p, with an occurrence in a group, the **window** has the occurrences of that 
 The correlation raises an alert there if its number for the window satisfies the condition. This number is:
 
 - event_count: the events of the window, each once;
-- value_count: the different values of the field; value_sum, value_avg, value_percentile: the sum, the average or the
-  percentile of the numbers in it. Occurrences without a value do not count;
+- value_count: the different values of the field. Occurrences without a value do not count;
+- value_sum, value_avg, value_percentile: the sum, the average or the percentile of the numbers in the field.
+  Occurrences without a number do not count;
 - temporal: the different rules that occur;
 - temporal_ordered: the length of the longest chain of occurrences in the window that ends at p, whose rules are in
   the order of `rules` and whose events follow each other in the log.
 
 Without a condition, temporal and temporal_ordered require as many as there are rules. The events of an alert are those
-of its window; for temporal_ordered they are those of the chain. Of several longest chains it is the one whose alerts
-are the latest, then the one whose rules are named first, both compared from the end. `SigmaReading` has other answers;
-each changes a line or two here.
+of its window; for temporal_ordered they are those of the chain. Of several longest chains, the chain with the latest
+alerts counts, then the chain whose rules are named first, both compared from the end. `SigmaReading` has other answers
+to open questions; each changes a line or two here.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ from cerify.semantics.trees import children, rebuilt
 from cerify.semantics.values import Microseconds, Value, kind
 
 Group: TypeAlias = tuple[tuple[str, Value | None], ...]
-"""The names of the fields of a group with their values, as the event has them."""
+"""The names of a group's fields, each with its value in the event."""
 SECOND = 1_000_000
 MOST_REMEMBERED = 20_000  # events of which a detection's answer is kept
 COMPARE = {
@@ -65,7 +66,7 @@ class SigmaAlert:
 
 @dataclass(frozen=True)
 class AlertOccurrence:
-    """An alert as a correlation sees it: the number of its rule, its time, and its values to be counted."""
+    """An alert as a correlation sees it: with its time, the index of its rule, and its values to be counted."""
 
     alert: SigmaAlert
     time: Microseconds
@@ -79,7 +80,7 @@ class AlertOccurrence:
 
 
 DetectionTests: TypeAlias = dict[int, tuple[SigmaRule, Callable[[Event], bool]]]
-"""The tests of detections by the identity of each, which is kept with it."""
+"""The tests of detections, by the identity of the rule. The rule is kept too, so that its identity stays unique."""
 
 
 def alerts_of(
@@ -88,8 +89,8 @@ def alerts_of(
 ) -> list[SigmaAlert]:  # fmt: skip
     """Return the alerts that a log raises, in the order of positions and of rules. Raises BudgetExceeded.
 
-    An event without a time is in no window, so that a correlation does not see it. tests: to be shared by the calls for
-    many short logs with the same reading.
+    An event without a time is in no window, so that a correlation does not see it. tests: a cache that calls for many
+    short logs with the same reading can share.
     """
     log = LogOfRules(S, reading, budget, tests)
     return sorted((alert for rule in query.rules for alert in log.alerts(rule)), key=lambda alert: alert.at)
@@ -117,7 +118,7 @@ class LogOfRules:
         """Return the alerts of a rule, in the order of positions."""
         if id(rule) not in self._alerts:
             made = self._detected(rule) if isinstance(rule, SigmaDetection) else self._correlated(rule)
-            self._alerts[id(rule)] = rule, list(made)  # the rule is kept, so that its identity is
+            self._alerts[id(rule)] = rule, list(made)  # the rule is kept, so that its identity stays unique
         return self._alerts[id(rule)][1]
 
     def _detected(self, rule: SigmaDetection) -> Iterator[SigmaAlert]:
@@ -177,7 +178,7 @@ class LogOfRules:
         """Return the occurrences of a group in the window that ends at position p, at time t."""
         w, reading = rule.seconds * SECOND, self.reading
         together = reading.instant == "together"
-        if self._in_order and self.window_of(rule) == "sliding":  # a shortcut: no other one can be in the window
+        if self._in_order and self.window_of(rule) == "sliding":  # a shortcut: others cannot be in the window
             low = bisect_left(group, t - w, key=lambda o: o.time)
             group = group[low : bisect_right(group, t, key=lambda o: o.time)]
         seen = [o for o in self._watched(group) if o.at <= p or (together and o.time == t)]
@@ -257,7 +258,7 @@ class LogOfRules:
     def measure(
         self, rule: SigmaCorrelation, window: list[AlertOccurrence], of_p: list[AlertOccurrence]
     ) -> tuple[float | None, tuple[int, ...]]:
-        """Return the number that the condition compares (None without one), and the events of an alert.
+        """Return the number that the condition compares (None if there is none), and the events of an alert.
 
         of_p: the occurrences at the end of the window.
         """
@@ -291,13 +292,11 @@ class LogOfRules:
         return kind(value), fold(value) if folds and isinstance(value, str) else value
 
     def _identity(self, rule: SigmaCorrelation, one: AlertOccurrence) -> object:
-        """Return the object that a count counts once: the position of an event, or an alert of a correlation."""
+        """Return the key by which counts are distinct: the position of an event, or an alert of a correlation."""
         return one.at if isinstance(rule.rules[one.rule], SigmaDetection) else one.alert
 
     def longest_chain(self, window: list[AlertOccurrence], last: set[int]) -> tuple[AlertOccurrence, ...]:
-        """Return the longest chain of rules in order that ends at one of the positions; of several longest chains, the
-        latest.
-        """
+        """Return the longest chain of rules in order that ends at one of the positions; of several, the latest."""
         together = self.reading.instant == "together"
         best: dict[int, tuple[AlertOccurrence, ...]] = {}  # by the rule of its last occurrence
         ending: list[tuple[AlertOccurrence, ...]] = []
@@ -326,7 +325,7 @@ class LogOfRules:
 
 
 def _least_number(rule: SigmaCorrelation) -> float:
-    """Return the number of occurrences that every true condition of a count needs."""
+    """Return a number of occurrences that a window needs at least for the condition to hold."""
     bounds = [bound for name, bound in rule.thresholds if name in ("gt", "gte", "eq")]
     return max(bounds, default=0) if rule.kind in ("event_count", "value_count", *TEMPORAL) else 0
 
@@ -337,8 +336,9 @@ def events_of(occurrences: Iterable[AlertOccurrence]) -> tuple[int, ...]:
 
 
 def _latest(chain: tuple[AlertOccurrence, ...]) -> tuple[int, list[int], list[int]]:
-    """Return the sort key of a chain: longer first, then later alerts, then rules named first, both compared from the
-    last one.
+    """Return the sort key of a chain, highest for the best: longer, then later alerts, then rules named first.
+
+    Alerts and rules are compared from the last one on.
     """
     return len(chain), [one.at for one in reversed(chain)], [-one.rule for one in reversed(chain)]
 
@@ -378,11 +378,11 @@ CASED: Mapping[SigmaCase, Mapping[str, eql.MatchOperator]] = {
     "exact": {"in~": "in", "like~": "like"},
     "wildcards": {"in~": "in"},
 }
-"""By the reading of `case` the operators of texts that do look at case, each with the one that does."""
+"""For each reading of `case`, operators that ignore case, each with the case-sensitive operator to use instead."""
 
 
 def _cased(node: eql.Condition, cased: Mapping[str, eql.MatchOperator]) -> eql.Condition:
-    """Return the condition in which these texts are matched with case."""
+    """Return the condition with operators that ignore case replaced by case-sensitive operators, as `cased` says."""
     if not cased:
         return node
     if isinstance(node, eql.ValueLookup) and node.operator in cased:

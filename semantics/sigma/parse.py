@@ -1,8 +1,7 @@
-"""Rules as pySigma parses them, made into trees: several YAML documents, with their references to each other.
+"""Parse Sigma rules with pySigma and turn them into trees: several YAML documents that may refer to each other.
 
-pySigma reads the rules, and its errors are passed on in its words. One thing is accepted that pySigma refuses: a range
-of two thresholds, as the specification has it. A detection becomes a condition of EQL; it raises Unsupported if EQL
-cannot express it.
+Errors of pySigma keep its words. A range of two thresholds is accepted, as in the specification, although pySigma
+refuses it. A detection becomes a condition of EQL; `parse` raises Unsupported if EQL cannot express it.
 """
 
 from __future__ import annotations
@@ -30,10 +29,10 @@ from cerify.semantics.sigma.syntax import (
 )
 
 KEYWORDS = "message"
-"""The field in which a keyword, a value without a field, is looked for."""
+"""The field in which a keyword is searched for. A keyword is a value without a field."""
 OPERATORS = ("gt", "gte", "lt", "lte", "eq", "neq")
 DOCUMENT = re.compile(r"(?m)^---[ \t]*(?:#.*)?$")
-"""What stands between the rules of a text."""
+"""The line between two rules of a text."""
 LONGEST = 1_000_000  # characters of a text of rules
 
 
@@ -42,7 +41,7 @@ def parse(text: str) -> SigmaQuery:
     """Return the rules of a text of YAML documents.
 
     Raises ParseError, with its place, for a text that is not YAML or not Sigma; IllFormed for references to missing
-    rules and for cycles; Unsupported for rules without a meaning here; MissingPackage without pySigma.
+    rules and for cycles; Unsupported for rules that cannot be evaluated here; MissingPackage without pySigma.
     """
     with naming_extras():
         import yaml
@@ -53,7 +52,7 @@ def parse(text: str) -> SigmaQuery:
         raise ParseError(f"the text of rules has more than {LONGEST:,} characters; split it")
     try:
         loaded = list(yaml.load_all(text, _loader()))
-        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # for the places alone
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # only for the places
         nodes = list(yaml.compose_all(text, Loader=loader))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
@@ -68,23 +67,23 @@ def parse(text: str) -> SigmaQuery:
             raise ParseError("a rule must be a mapping with `detection` or `correlation`", _line_at(text, start))
         if "correlation" not in document and {"type", "rules"} <= document.keys():
             message = (
-                "a correlation has its type, rules, group-by, timespan and condition below `correlation:`, indented"
+                "type, rules, group-by, timespan and condition of a correlation must be indented below `correlation:`"
             )
             raise ParseError(message, _line_at(text, max(text.find("\ntype:", start) + 1, start)))
         _require_known_keys(text, start, document)
-        for name in set(document) & LISTS:  # without a meaning, so that a text in their place does not matter
+        for name in set(document) & LISTS:  # they have no meaning here, so that a text instead of a list is no error
             document[name] = document[name] if isinstance(document[name], list) else []
-        if isinstance(document.get("correlation"), dict) and "generate" in document:  # as the specification's schema
+        if isinstance(document.get("correlation"), dict) and "generate" in document:  # the specification's place
             document["correlation"].setdefault("generate", document.pop("generate"))
         if isinstance(percentile := _condition_of(document).get("percentile"), float) and not percentile.is_integer():
-            message = f"pySigma takes whole percentiles alone, and would read {percentile} as {int(percentile)}"
+            message = f"pySigma takes only whole percentiles, and would read {percentile} as {int(percentile)}"
             raise Unsupported(message, _line_at(text, max(text.find("percentile:", start), start)))
     ranges = [_without_second_threshold(document) for document in documents if "correlation" in document]
     flaws = (SigmaError, ValueError, TypeError, KeyError, AttributeError)
     try:
         built = SigmaCollection.from_dicts(deepcopy(documents), resolve_references=False)
     except flaws:
-        for end, start in enumerate(starts, 1):  # one document more each time: the error is of the last one
+        for end, start in enumerate(starts, 1):  # one more document each time: the last one has the error
             try:
                 SigmaCollection.from_dicts(deepcopy(documents[:end]), resolve_references=False)
             except flaws as error:
@@ -118,8 +117,9 @@ def parse(text: str) -> SigmaQuery:
 
 
 def split_by_alerts(query: SigmaQuery) -> list[SigmaQuery]:
-    """Return a query for each rule that raises alerts, with the rules to which it refers; or only the query itself if
-    it cannot be split.
+    """Return a query for each rule that raises alerts, with the rules to which it refers.
+
+    Return only the query itself if it cannot be split.
     """
     with naming_extras():
         import yaml
@@ -140,7 +140,7 @@ def split_by_alerts(query: SigmaQuery) -> list[SigmaQuery]:
 CORRELATION = ("type", "rules", "group-by", "timespan", "condition", "aliases", "generate")
 """The keys of a correlation."""
 LISTS = frozenset({"references", "tags", "falsepositives", "fields"})
-"""The metadata of a rule that are lists."""
+"""The keys of a rule's metadata that hold lists."""
 
 
 def _loader() -> Any:
@@ -150,7 +150,7 @@ def _loader() -> Any:
 
 
 def _require_known_keys(text: str, start: int, document: Mapping[str, Any]) -> None:
-    """Raise Unsupported for a key that a correlation does not have: a misspelt `group-by` would mean nothing."""
+    """Raise Unsupported for a key that a correlation does not have; a misspelt `group-by` would be ignored."""
     body = document.get("correlation")
     for key in map(str, body) if isinstance(body, dict) else ():
         if key not in CORRELATION:
@@ -168,7 +168,7 @@ def _condition_of(document: Mapping[str, Any]) -> dict[Any, Any]:
 
 
 def _without_second_threshold(document: Mapping[str, Any]) -> tuple[Threshold, ...]:
-    """Take the thresholds of a range but the first out of a correlation, and return them."""
+    """Remove all thresholds of a range but the first from a correlation, and return the removed thresholds."""
     condition = _condition_of(document)
     _, *others = [name for name in condition if name in OPERATORS] or [""]
     numbers = [name for name in others if type(condition[name]) in (int, float)]
@@ -185,9 +185,7 @@ def _line_at(text: str, index: int) -> Span:
 
 
 def _place(text: str, start: int, error: Exception) -> Span:
-    """Return the line of a document for an error: the line of the value or key that the error names, or else the
-    first.
-    """
+    """Return the line of a document that has the value or the key that an error names; else the first line."""
     end = text.find("\n---", start)
     document = text[start : len(text) if end < 0 else end]
     keys = [f"\n{word}:" for word in re.findall(r"[a-z][\w-]+", str(error)) if f"\n{word}:" in f"\n{document}"]
@@ -215,7 +213,7 @@ def _require_unique(text: str, rules: list[Any]) -> None:
 def _rule(
     rule: Any, more: Mapping[int, tuple[Threshold, ...]], made: dict[int, SigmaRule], path: tuple[int, ...]
 ) -> SigmaRule:
-    """Return the tree of a rule, which is built only once. path: the correlations around it."""
+    """Return the tree of a rule, which is built only once. path: the correlations that refer to it, by identity."""
     from sigma.correlations import SigmaCorrelationRule
 
     if id(rule) in path:
@@ -243,7 +241,7 @@ def _correlation(rule: Any, parts: tuple[SigmaRule, ...], more: tuple[Threshold,
     if not hasattr(condition, "op"):
         raise Unsupported(
             f"{_name(rule)}: the specification allows no and, or, not in the condition of a correlation; "
-            f"chain correlations"
+            "write several correlations, of which one refers to the others"
         )
     if not parts:
         raise IllFormed(f"{_name(rule)}: a correlation must refer to at least one rule")
@@ -270,7 +268,7 @@ def _correlation(rule: Any, parts: tuple[SigmaRule, ...], more: tuple[Threshold,
 
 
 def _field_of(rule: Any, referred: Any, name: str) -> str:
-    """Return the field of a rule for a name of the correlation: by an alias, or the field with that name."""
+    """Return the field of a rule for a name in the correlation: the field of its alias, or the field with that name."""
     own = {referred.reference, str(referred.rule.name), str(referred.rule.id)}
     for alias in rule.aliases:
         if alias.alias == name:
@@ -281,7 +279,10 @@ def _field_of(rule: Any, referred: Any, name: str) -> str:
 
 
 def _unused_aliases(correlations: Iterable[Any]) -> Iterator[tuple[str, str, str]]:
-    """Yield the aliases that neither the group nor the condition of their correlation names."""
+    """Yield the aliases that neither the group nor the condition of their correlation names.
+
+    Each is a tuple (rule, "group-by", alias).
+    """
     for rule in correlations:
         counted = getattr(rule.condition, "fieldref", None) or ()
         named = {*(rule.group_by or ()), *((counted,) if isinstance(counted, str) else counted)}
@@ -289,7 +290,7 @@ def _unused_aliases(correlations: Iterable[Any]) -> Iterator[tuple[str, str, str
 
 
 def _unnamed_in(rules: Iterable[Any]) -> Iterator[tuple[str, str, str]]:
-    """Yield the detections that no condition of their rule names, each with the rule in front."""
+    """Yield the detections that no condition of their rule names: tuples (rule, "condition", detection)."""
     from sigma.validators.core.condition import DanglingDetectionValidator
 
     for rule in rules:
@@ -301,7 +302,7 @@ def _unnamed_in(rules: Iterable[Any]) -> Iterator[tuple[str, str, str]]:
 def _detection(rule: Any) -> SigmaDetection:
     try:
         conditions = [_condition(one.parsed, _name(rule)) for one in rule.detection.parsed_condition]
-    except ValueError as error:  # of pySigma, which parses the condition when it is first used
+    except ValueError as error:  # from pySigma, which parses a condition when it is first used
         raise ParseError(f"{_name(rule)}: {error}") from None
     source = rule.logsource
     words = [f"{name} {value}" for name in ("category", "product", "service") if (value := getattr(source, name, None))]
@@ -309,8 +310,9 @@ def _detection(rule: Any) -> SigmaDetection:
 
 
 def _selections(rule: Any) -> Iterator[tuple[str, eql.Condition]]:
-    """Yield the selections of a rule with their names, except selections without a meaning, which no condition
-    names.
+    """Yield the selections of a rule with their names, except selections that cannot be evaluated here.
+
+    No condition names such a selection; otherwise the rule would have been refused.
     """
     from sigma.exceptions import SigmaError
 
@@ -392,8 +394,9 @@ def _number(value: Any) -> int | float:
 
 
 def _text(field: eql.EventField, value: Any, rule: str) -> eql.Condition:
-    """Return a text with wildcards; without `cased` it matches in any case, and a text of digits matches the number
-    too.
+    """Return the condition that a field matches a text with wildcards.
+
+    Without `cased` it matches in any case. A text of digits matches the number too.
     """
     import sigma.types as types
 

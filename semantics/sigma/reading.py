@@ -1,4 +1,4 @@
-"""What the specification of Sigma's correlations leaves open, as data: each field is a question."""
+"""Questions that the specification of Sigma's correlations leaves open: each field of SigmaReading is one."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The trees of Sigma rules.
 
-A detection is a condition on one event; here it is a condition of EQL, which has wildcards, comparison without case,
-networks and arrays too. A correlation counts or orders what other rules find, in groups and within a timespan.
+A detection is a condition on one event; here it is a condition of EQL, which also has wildcards, comparison without
+case, networks and arrays. A correlation counts or orders the alerts of other rules, in groups and within a timespan.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Threshold: TypeAlias = tuple[Literal["gt", "gte", "lt", "lte", "eq", "neq"], int
 class SigmaDetection(Tree):
     """A rule about one event, with its name, id or title, and its logsource.
 
-    selections: the parts of `detection`, by name, from which the condition was made; equality ignores them.
+    selections: the parts of `detection`, by name, that the condition combines; equality ignores them.
     """
 
     operands: ClassVar = ("condition",)
@@ -37,11 +37,12 @@ class SigmaDetection(Tree):
 
 
 class SigmaCorrelation(Tree):
-    """A rule about what other rules find.
+    """A rule about the alerts of other rules.
 
-    group_by: the names of the group's fields, keys: the fields of each rule that they stand for, by the aliases.
-    seconds: the timespan. thresholds: all of them must hold. values: for each rule the fields that are counted or
-    added up. percentile: from 0 to 100, for value_percentile alone. timespan: its text; equality ignores it.
+    group_by: the names of the group's fields. keys: for each rule, its fields that these names stand for, by the
+    aliases. seconds: the timespan. thresholds: all of them must hold. values: for each rule, the fields that are
+    counted or added up. percentile: from 0 to 100, only for value_percentile. timespan: its text, which equality
+    ignores.
     """
 
     operands: ClassVar = ("rules",)
@@ -63,8 +64,8 @@ SigmaRule: TypeAlias = SigmaDetection | SigmaCorrelation
 class SigmaQuery(Tree):
     """The rules of a text that raise alerts: no correlation refers to them, or `generate` is set.
 
-    text: the YAML. unused: the detections and aliases that nothing names, each with its rule and what would name it.
-    Equality ignores both.
+    text: the YAML. unused: the detections and aliases that nothing uses, as tuples of the rule, the key that should
+    name the detection or alias, and its name. Equality ignores both.
     """
 
     operands: ClassVar = ("rules",)
@@ -91,11 +92,11 @@ def rules_of(query: SigmaQuery) -> Iterator[SigmaRule]:
 
 
 SIGNS: Mapping[str, str] = {"<": "lt", "<=": "lte", ">": "gt", ">=": "gte"}
-"""The modifiers of comparisons with numbers."""
+"""The modifiers for comparisons with numbers."""
 
 
 def show_condition(condition: eql.Condition) -> str:
-    """Return a condition with its tests as rules write them.
+    """Return the text of a condition, with tests written as in rules.
 
     >>> show_condition(eql.NegatedCondition(eql.ValueLookup("like", eql.EventField("User"), ("*$",))))
     'not User|cased: "*$"'
@@ -132,4 +133,4 @@ def _in_brackets(part: eql.Condition) -> str:
 
 
 SEARCHED = re.compile(r"\(\?s:\.\*\)\(\?([sm]*):(.*)\)\(\?s:\.\*\)", re.DOTALL)
-"""A regular expression of a rule, which is searched for in a text: its flags and itself."""
+"""The form of a regular expression that is searched for in a text, with groups for its flags and its pattern."""
