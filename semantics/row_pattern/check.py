@@ -321,7 +321,9 @@ def type_problems(e: rows.Expression, types: Types, condition: bool = False) -> 
         for operand, found in known[1:]:
             if found != known[0][1]:
                 first, kind_ = known[0]
-                message = f"{show_expression(first)} is {a_kind(kind_)}, but {show_expression(operand)} {a_kind(found)}"
+                message = (
+                    f"{show_expression(first)} is {a_kind(kind_)}, but {show_expression(operand)} is {a_kind(found)}"
+                )
                 spans = {kind_, found} == {"interval", "number"}
                 advice = AN_INTERVAL if spans else None
                 if {kind_, found} == {"timestamp", "string"}:

@@ -176,8 +176,8 @@ def test_random_clauses_are_read_back(seed: int) -> None:
         ("MEASURES DATEDIFF(DECADE, t, t) AS m PATTERN (A)", Unsupported, "one of YEAR, QUARTER", "DECADE"),
         ("MEASURES x::INT AS m PATTERN (A)", ParseError, r"write CAST\(price AS INT\)", "::"),
         ("PATTERN (A) DEFINE A AS STRUCT(x) = 1", Unsupported, "an ARRAY_AGG for each field", "STRUCT(x)"),
-        ("MEASURES UPPER(1) AS m PATTERN (A)", IllFormed, "1 is a number, and a string is expected", "1"),
-        ("PATTERN (A) DEFINE A AS INTERVAL '1' DAY > 5", IllFormed, "is an interval, and 5 a number; write a", "5"),
+        ("MEASURES UPPER(1) AS m PATTERN (A)", IllFormed, "1 is a number, but a string is expected", "1"),
+        ("PATTERN (A) DEFINE A AS INTERVAL '1' DAY > 5", IllFormed, "is an interval, but 5 is a number; write a", "5"),
         (
             "MEASURES COUNT(*) n PATTERN (A)",
             ParseError,
@@ -185,7 +185,7 @@ def test_random_clauses_are_read_back(seed: int) -> None:
             "COUNT(*) n",
         ),
         ("MEASURES ARRAY_AGG(x, ',') AS m PATTERN (A)", ParseError, "takes exactly one argument", None),
-        ("SEEK PATTERN (A)", ParseError, "SEEK is for row patterns in WINDOW", "SEEK"),
+        ("SEEK PATTERN (A)", ParseError, "SEEK can stand only in WINDOW", "SEEK"),
         ("PATTERN (A) DEFINE B AS x > 1", IllFormed, "DEFINE has a condition for B, which is not", "B AS x > 1"),
         ("PATTERN (A) DEFINE A AS B.x > 1", IllFormed, "the variable B is not in the pattern", "B.x"),
         ("MEASURES COUNT(B.*) AS n PATTERN (A)", IllFormed, "the variable B is not", "COUNT(B.*)"),
@@ -195,16 +195,16 @@ def test_random_clauses_are_read_back(seed: int) -> None:
         ("PATTERN (A B) SUBSET A = (B)", IllFormed, "A is a variable of the pattern too", "A = (B)"),
         ("PATTERN (A) SUBSET U = (B)", IllFormed, "B in the union U is not in the pattern", "U = (B)"),
         ("PATTERN (A) SUBSET U = (V), V = (U)", IllFormed, "V in the union U is a union itself", "U = (V)"),
-        ("PATTERN (A) DEFINE A AS LAST(PREV(x)) = 1", IllFormed, "cannot be inside LAST", "PREV(x)"),
-        ("PATTERN (A) DEFINE A AS SUM(MAX(x)) = 1", IllFormed, "cannot be inside SUM", "MAX(x)"),
-        ("PATTERN (A) DEFINE A AS PREV(COUNT(*)) = 1", IllFormed, "cannot be inside PREV", "COUNT(*)"),
+        ("PATTERN (A) DEFINE A AS LAST(PREV(x)) = 1", IllFormed, "cannot stand inside LAST", "PREV(x)"),
+        ("PATTERN (A) DEFINE A AS SUM(MAX(x)) = 1", IllFormed, "cannot stand inside SUM", "MAX(x)"),
+        ("PATTERN (A) DEFINE A AS PREV(COUNT(*)) = 1", IllFormed, "cannot stand inside PREV", "COUNT(*)"),
         ("PATTERN (A) DEFINE A AS LAST(1) = 1", IllFormed, "no column and no CLASSIFIER", "LAST(1)"),
         ("PATTERN (A B) DEFINE A AS LAST(A.x + B.x) = 1", IllFormed, "more than one variable", "LAST(A.x + B.x)"),
         ("PATTERN (A) DEFINE A AS FINAL LAST(x) = 1", IllFormed, "FINAL needs the whole match", "FINAL LAST(x)"),
         ("ALL ROWS PER MATCH WITH UNMATCHED ROWS PATTERN ({- A -})", IllFormed, "cannot be used with", "{- A -}"),
-        ("PATTERN (A) DEFINE A AS x + 'a' > 1", IllFormed, "'a' is a string, and a number is expected", "'a'"),
-        ("PATTERN (A) DEFINE A AS 1", IllFormed, "1 is a number, and a bool is expected", "1"),
-        ("PATTERN (A) DEFINE A AS 1 = 'a'", IllFormed, "1 is a number, and 'a' a string", "'a'"),
+        ("PATTERN (A) DEFINE A AS x + 'a' > 1", IllFormed, "'a' is a string, but a number is expected", "'a'"),
+        ("PATTERN (A) DEFINE A AS 1", IllFormed, "1 is a number, but a bool is expected", "1"),
+        ("PATTERN (A) DEFINE A AS 1 = 'a'", IllFormed, "1 is a number, but 'a' is a string", "'a'"),
     ],
 )
 def test_what_is_refused(text: str, error: type[CerifyError], message: str, place: str | None) -> None:
@@ -226,19 +226,19 @@ MISWRITTEN = {  # with « » around the place of the error
     "MATCH_RECOGNIZE (AFTER MATCH SKIP TO «PATTERN» (A))": SKIP,
     "MATCH_RECOGNIZE (AFTER MATCH SKIP TO LAST «PATTERN» (A))": SKIP,
     "MATCH_RECOGNIZE (AFTER MATCH SKIP TO NEXT «ROWS» PATTERN (A))": SKIP,
-    "MATCH_RECOGNIZE (ORDER BY t «PARTITION BY» k PATTERN (A))": "PARTITION BY stands before ORDER BY",
-    "MATCH_RECOGNIZE (PATTERN (A B) «order  by» t DEFINE A AS x > 1)": "ORDER BY stands before PATTERN",
-    "MATCH_RECOGNIZE (PATTERN (A B) «AFTER MATCH SKIP» TO NEXT ROW)": "AFTER MATCH SKIP stands before PATTERN",
-    "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS x > 1 «SUBSET» U = (A))": "SUBSET stands before DEFINE",
-    "MATCH_RECOGNIZE (MEASURES COUNT(*) AS n «ORDER BY» t PATTERN (A))": "ORDER BY stands before MEASURES",
-    "MATCH_RECOGNIZE («DEFINE» A AS x > 1 PATTERN (A))": "PATTERN stands before DEFINE",
+    "MATCH_RECOGNIZE (ORDER BY t «PARTITION BY» k PATTERN (A))": "PARTITION BY must stand before ORDER BY",
+    "MATCH_RECOGNIZE (PATTERN (A B) «order  by» t DEFINE A AS x > 1)": "ORDER BY must stand before PATTERN",
+    "MATCH_RECOGNIZE (PATTERN (A B) «AFTER MATCH SKIP» TO NEXT ROW)": "AFTER MATCH SKIP must stand before PATTERN",
+    "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS x > 1 «SUBSET» U = (A))": "SUBSET must stand before DEFINE",
+    "MATCH_RECOGNIZE (MEASURES COUNT(*) AS n «ORDER BY» t PATTERN (A))": "ORDER BY must stand before MEASURES",
+    "MATCH_RECOGNIZE («DEFINE» A AS x > 1 PATTERN (A))": "PATTERN must stand before DEFINE",
     "MATCH_RECOGNIZE (ORDER BY t «DEFINE» A AS x > 1)": "PATTERN is missing before DEFINE",
     "MATCH_RECOGNIZE (ORDER BY t «ORDER BY» x PATTERN (A))": "ORDER BY stands here a second time",
     "MATCH_RECOGNIZE (ORDER BY t «ROWS BETWEEN» CURRENT ROW AND 3 FOLLOWING PATTERN (A))":
-        "ROWS BETWEEN is for row patterns in WINDOW (…)",
-    "MATCH_RECOGNIZE («SEEK» PATTERN (A))": "SEEK is for row patterns in WINDOW (…)",
+        "ROWS BETWEEN can stand only in WINDOW (…)",
+    "MATCH_RECOGNIZE («SEEK» PATTERN (A))": "SEEK can stand only in WINDOW (…)",
     "WINDOW (ORDER BY t «ALL ROWS PER MATCH» PATTERN (A))":
-        "ALL ROWS PER MATCH is for row patterns in MATCH_RECOGNIZE (…)",
+        "ALL ROWS PER MATCH can stand only in MATCH_RECOGNIZE (…)",
     "WINDOW (ORDER BY t «PATTERN» (A))": "ROWS BETWEEN is missing before PATTERN",
     "MATCH_RECOGNIZE (MEASURES FINAL COUNT(*) «PATTERN» (A B) DEFINE A AS x > 1)":
         "AS is missing before PATTERN: a measure is an expression AS name",
@@ -253,9 +253,9 @@ MISWRITTEN = {  # with « » around the place of the error
     "MATCH_RECOGNIZE (PATTERN (A B «DEFINE» A AS x > 1)": "')' is missing before 'DEFINE'",
     "MATCH_RECOGNIZE (PATTERN (A B) DEFINE A AS x > 1 «B» AS x > 2)": "',' is missing before 'B'",
     "MATCH_RECOGNIZE (PATTERN (A«;» B) DEFINE A AS x > 1)": "';' is not expected here; leave it out",
-    "MATCH_RECOGNIZE (PATTERN (A))«;»\n": "';' is not expected here; leave the ; at the end out",
+    "MATCH_RECOGNIZE (PATTERN (A))«;»\n": "';' is not expected here; remove the ; at the end",
     "MATCH_RECOGNIZE (PATTERN (A)) «AS» mr":
-        "'AS' is not expected here; the clause ends before it; leave what follows out",
+        "'AS' is not expected here; the clause ends before it; remove the rest of the text",
 }  # fmt: skip
 
 
@@ -299,8 +299,8 @@ def test_nothing_that_is_only_refused_is_expected(begin: str) -> None:
         ("AFTER MATCH SKIP TO NEXT PATTERN (A)", "did you mean NEXT ROW? Or name a variable of the pattern, or skip"),
         ("PATTERN (A) DEFINE C AS x > 1", "write the variable in PATTERN, or leave its condition out"),
         ("PATTERN (A) DEFINE A AS C.x > 1", "write it in PATTERN, or name a variable that is there"),
-        ("PATTERN (A) DEFINE A AS SUM(PREV(x)) > 1", "give an aggregate columns of one variable"),
-        ("PATTERN (A B) DEFINE B AS SUM(A.x * B.x) > 1", "give an aggregate columns of one variable"),
+        ("PATTERN (A) DEFINE A AS SUM(PREV(x)) > 1", "use columns of one variable in an aggregate"),
+        ("PATTERN (A B) DEFINE B AS SUM(A.x * B.x) > 1", "use columns of one variable in an aggregate"),
         ("PATTERN (A) DEFINE A AS LAST(PREV(x)) > 1", "put FIRST or LAST inside PREV or NEXT"),
         ("PATTERN (A) DEFINE A AS q > 1", "name a column of the table"),
     ],
@@ -348,9 +348,9 @@ def test_a_schema_types_the_columns() -> None:
     assert re.search("no column 'y'", refused("y > 1"))
     assert re.search("did you mean x", refused('"X" > 1'))
     assert re.search('did you mean "a.z"', refused("A.z > 1"))
-    assert re.search("x is a number, and 'a' a string", refused("PREV(x) IS NULL OR x = 'a'"))
-    assert re.search("s is a string, and a number is expected", refused("SUM(s) > 1"))
-    assert re.search("x is a number, and a string is expected", refused("x LIKE 'a'"))
+    assert re.search("x is a number, but 'a' is a string", refused("PREV(x) IS NULL OR x = 'a'"))
+    assert re.search("s is a string, but a number is expected", refused("SUM(s) > 1"))
+    assert re.search("x is a number, but a string is expected", refused("x LIKE 'a'"))
     require_typed(parse("MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS X + 1 > 2 AND s LIKE 'a%')"), schema)
 
 

@@ -115,7 +115,7 @@ def test_what_returns_an_aggregate_and_what_names_a_type() -> None:
         ("PATTERN SEQ(A+ a[]) WHERE sum(2, a[].x) = 1 RETURN a.x", "only highest and lowest", "sum(2, a[].x)"),
         ("PATTERN SEQ(A+ a[]) WHERE lowest(0, a[].x) = 1 RETURN a.x", "at least 1", "0"),
         ("PATTERN SEQ(A+ a[]) WHERE sum(a[]) = 1 RETURN a.x", "sum of what", "sum(a[])"),
-        ("PATTERN SEQ(A a) WHERE a.x = 1 a.y = 2 RETURN a.x", "what joins these two", "a.y = 2"),
+        ("PATTERN SEQ(A a) WHERE a.x = 1 a.y = 2 RETURN a.x", "two predicates are not joined", "a.y = 2"),
         ("PATTERN SEQ(A a) WHERE a.x = 1 and a.y = 2 or a.y = 3 RETURN a.x", "which one comes", "a.y = 2 or a.y = 3"),
         ("PATTERN SEQ(A a) WHERE a.x = 1 or a.y = 2 and a.y = 3 RETURN a.x", "which one comes", "a.x = 1 or a.y = 2"),
         ("PATTERN SEQ(A a) WITHIN 3 HAVING a.x = 1 RETURN a.x", "a unit of time", "HAVING"),
@@ -236,7 +236,7 @@ def test_no_i_once_the_array_is_complete() -> None:
     ("text", "message"),
     [
         ("PATTERN SEQ(B+ b[], A a) WHERE b[i].x > a.x RETURN a.x", "there is no i when a is selected"),
-        ("PATTERN SEQ(A a, B+ b[]) WHERE b[i].x > avg(b[].x) RETURN a.x", "there is no i when all of b is there"),
+        ("PATTERN SEQ(A a, B+ b[]) WHERE b[i].x > avg(b[].x) RETURN a.x", "there is no i when b is complete"),
         ("PATTERN SEQ(A a, C c, ~B b) RETURN a.x", "~B b at the end of the pattern"),
     ],
 )

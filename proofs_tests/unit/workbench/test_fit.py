@@ -148,7 +148,7 @@ def test_the_row_of_a_cell_that_is_no_number_is_named(tmp_path: Path) -> None:
     file.write_text("type,x\nT,1\nT,2 C\nT,3\n")
     text = "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS x > 1)"
     (warning,) = warned(text, "row-pattern", read_stream(file))
-    assert warning.message == "x is a string, and 1 a number; x is '2 C' in row 1 and a number in others"
+    assert warning.message == "x is a string, but 1 is a number; x is '2 C' in row 1 and a number in others"
 
 
 def test_an_argument_of_another_kind() -> None:

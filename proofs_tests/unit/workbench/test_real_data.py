@@ -392,7 +392,7 @@ def test_output_columns_have_different_names(file: Path, run: Run) -> None:
     ("language", "text", "message"),
     [
         ("cel", "A ; B LIMIT DURATION 5 minutes", "write WITHIN 5 minutes"),
-        ("row-pattern", "MATCH_RECOGNIZE (PATTERN (A . B))", "for any row write a variable that DEFINE leaves out"),
+        ("row-pattern", "MATCH_RECOGNIZE (PATTERN (A . B))", "for any row write a variable without a condition"),
         ("row-pattern", "MATCH_RECOGNIZE (LIMIT DURATION 5 PATTERN (A B))", "it is LIMIT DURATION(minute, 5)"),
     ],
 )

@@ -96,7 +96,7 @@ def test_a_clause_that_breaks_a_rule_is_refused_before_it_runs() -> None:
     with pytest.warns(QueryWarning, match="no column 'y'"):
         cerify.match("MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS y > 1)", TABLE, language=LANGUAGE)
     S = Stream([{"type": "row", "x": 1}], Schema({"row": {"x": "int"}}))
-    with pytest.raises(IllFormed, match="x is a number, and a string is expected"):
+    with pytest.raises(IllFormed, match="x is a number, but a string is expected"):
         cerify.match("MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS x LIKE 'a')", S, language=LANGUAGE)
 
 
@@ -154,7 +154,7 @@ def test_check_names_divisions_of_whole_numbers() -> None:
     text = f"MATCH_RECOGNIZE (MEASURES B.y / 2 AS h PATTERN (A B) DEFINE B AS {condition})"
     known = check(text, Schema({"row": {"x": "int", "y": "float"}}), language=LANGUAGE)
     assert known.fragment["whole_divisions"] == ["(B.x - A.x) / A.x"]
-    assert "(B.x - A.x) / A.x is a whole number, as its parts are: CAST one AS DOUBLE" in known.summary
+    assert "(B.x - A.x) / A.x is a whole number, because its operands are: CAST one AS DOUBLE" in known.summary
     assert check(text, language=LANGUAGE).fragment["whole_divisions"] == []
 
 
@@ -1054,7 +1054,7 @@ def test_texts_and_keys_of_dialects() -> None:
     with pytest.raises(Unsupported, match="REGEXP_LIKE of Snowflake must match the whole text"):
         show_in_dialect(whole, dialect_named("trino"), dialect_named("snowflake"))
     keys = "MATCH_RECOGNIZE (PARTITION BY STRUCT(u, o) ORDER BY o MEASURES COUNT(*) AS n PATTERN (A) DEFINE A AS TRUE)"
-    with pytest.warns(QueryWarning, match="a STRUCT in PARTITION BY makes the groups of its fields"):
+    with pytest.warns(QueryWarning, match="PARTITION BY with a STRUCT groups by its fields"):
         made = select(keys, [{"u": u, "o": o} for u in "ab" for o in (1, 1, 2)], dialect="bigquery")
     assert made.columns == ("u", "o", "n")
     assert len(made.rows) == 6
@@ -1120,7 +1120,7 @@ def test_a_division_of_whole_numbers_warns_unless_a_dialect_says_what_it_gives(r
     table = tmp_path / "t.csv"
     table.write_text("o,x,y\n1,3,0.5\n", encoding="utf-8")
     text = "MATCH_RECOGNIZE (ORDER BY o MEASURES x / 2 AS h, y / 2 AS f PATTERN (A))"
-    warning = "x / 2 is a whole number, as its parts are: CAST one AS DOUBLE"
+    warning = "x / 2 is a whole number, because its operands are: CAST one AS DOUBLE"
     for query in (text, f"SELECT h FROM t {text}"):
         asked = ("match", query, str(table), "--language", "row-pattern", "--output", "rows", "--json")
         status, _, errors = run(*asked)
@@ -1164,8 +1164,8 @@ def test_what_a_translation_says_of_casts_means_and_empty_texts() -> None:
     q = parse("MATCH_RECOGNIZE (ORDER BY o MEASURES CAST(x AS BIGINT) AS i, AVG(x) AS m, TRIM(s) AS t PATTERN (A Z))")
     for target, notes in (
         ("flink", ["a CAST to a whole number drops the fraction in Flink SQL", "AVG of whole numbers is whole"]),
-        ("duckdb", ["a CAST to a whole number takes a half to the even number"]),
-        ("oracle", ["a text that is empty, as SUBSTR, TRIM and REPLACE make it, is NULL in Oracle"]),
+        ("duckdb", ["a CAST to a whole number rounds halves to even"]),
+        ("oracle", ["an empty text, such as SUBSTR, TRIM and REPLACE may return, is NULL in Oracle"]),
         ("trino", []),
     ):
         found = show_in_dialect(q, dialect_named("standard"), dialect_named(target))[1]
