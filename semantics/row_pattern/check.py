@@ -391,14 +391,14 @@ ADVICE = {
     "aggregate": "use columns of one variable in an aggregate, without PREV, NEXT, FIRST, LAST or another aggregate",
     "define": "write the variable in PATTERN, or leave its condition out",
     "skip": "name a variable of the pattern, or skip PAST LAST ROW or TO NEXT ROW",
-    "variable": "write it in PATTERN, or name a variable that is there; quote a column with a dot in its name",
+    "variable": "write it in PATTERN, or name one of its variables; quote a column with a dot in its name",
     "column": "name a column of the table",
     "key": 'write columns without variables, or an expression of these; quote a name with a dot, as in "user.id"',
 }
 
 
 def problems(q: MatchRecognize, schema: Schema | None = None, reading: RowReading = STANDARD) -> list[Problem]:
-    """Return all problems of the clause; unknown columns and type errors only if there is no other problem."""
+    """Return all problems of the clause, with unknown columns and type errors only if there are no others."""
     with depth_limited(q.span):
         if _is_wellformed(q, reading):
             return [] if schema is None else [*_typed(q, schema)]

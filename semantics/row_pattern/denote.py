@@ -167,7 +167,7 @@ class RowMatch:
 class Meaning:
     """The labellings of a clause's pattern at a row s of a partition P, for the match with this number.
 
-    visible: the rows that can be labelled and looked at.
+    visible: the rows that can be labelled, and to which PREV and NEXT can lead.
     """
 
     q: MatchRecognize

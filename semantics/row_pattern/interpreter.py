@@ -102,9 +102,8 @@ class RowStepBudget:
         self.number += 1
         if self.number > self.limit:
             raise BudgetExceeded(
-                f"the pattern has more than {self.limit} labellings; the interpreter follows the definition "
-                f"and is slow by design: "
-                "use a smaller table, or a pattern with fewer ways to label rows"
+                f"the pattern has more than {self.limit} labellings; the interpreter follows the definition and is "
+                "slow by design: use a smaller table, or a pattern with fewer ways to label rows"
             )
 
 
@@ -158,9 +157,7 @@ class RowOutput:
 
     @cached_property
     def other_columns(self) -> tuple[str, ...]:
-        """Return the columns that come after the measures: the other columns of the table, if the output has all
-        columns.
-        """
+        """Return the columns after the measures: those of the table but the keys, if the output has all columns."""
         return tuple(name for name in columns_of(self.S) if self.q.all_columns and name not in self.keys)
 
     @property

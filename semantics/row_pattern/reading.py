@@ -45,5 +45,5 @@ STANDARD = RowReading()
 
 
 def list_other_readings() -> dict[tuple[str, str], RowReading]:
-    """Return the readings that differ from the decided one in one answer, keyed by the question and that answer."""
+    """Return the readings that differ from the default in one answer, keyed by the question and that answer."""
     return arguments.vary_reading(STANDARD)

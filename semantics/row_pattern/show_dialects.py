@@ -107,9 +107,7 @@ def write_in_dialect(
 
 
 def _differences(q: MatchRecognize, source: SqlDialect, target: SqlDialect) -> list[str]:
-    """Return sentences about numbers beside times, and about divisions, that mean something else in
-    the other dialect.
-    """
+    """Return sentences about numbers beside times, texts, and divisions that mean something else in the target."""
     differences = []
     of_times = source.between_dates == "fraction of days" and target.name != source.name
     if source.days and (of_times or not target.days) and (number := _number_of_days(q)) is not None:

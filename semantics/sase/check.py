@@ -205,7 +205,7 @@ def _aggregated(q: sase.SaseQuery, a: pred.Attribute, types: Types, span: Span |
 
 
 def problems(q: sase.Tree, schema: Schema | None = None) -> list[Problem]:
-    """Return all problems of the query; type errors only if there is a schema and no other problem."""
+    """Return all problems of the query, with type errors only if there is a schema and no other problem."""
     with depth_limited(q.span):
         if _is_wellformed(q):
             return [] if schema is None else type_problems(q, schema)

@@ -2,7 +2,7 @@
 
 A match is a sequence of events, each selected for a component of the pattern, by three rules:
 - Each selected event satisfies all conditions of WHERE on it and on the events selected before (`selects`).
-- Each event between two selected ones may be passed over by the strategy (`skips`).
+- The strategy allows each event between two selected events to be skipped (`skips`).
 - A Kleene plus goes on until it stops. Between its last event and the first event of the next component there is a
   place where it may stop (`may_stop`). The Kleene plus skips the events before this place, and the next component skips
   those after it. Where it must stop (`must_stop`) it neither selects nor skips.
@@ -52,8 +52,7 @@ class Counted:
             if self.number > self.limit:
                 raise BudgetExceeded(
                     f"the query needs more than {self.limit} {self.what}; the definition is slow by design: use a "
-                    f"shorter "
-                    "stream, a window, or a stricter strategy"
+                    "shorter stream, a window, or a stricter strategy"
                 )
             yield step
 
@@ -332,9 +331,9 @@ def _edge(ranks: set[int]) -> Edge:
 # ---------------------------------------------------------------------------------------------------------------------
 # The meaning of negation: no event in its scope is as the negated component describes (sase07, section 2.2.3).
 #
-# A match of the other components stands unless events in the scope, one or, for a Kleene plus, a series, satisfy all
-# clauses that mention the negated variable. The paper does not say where the scope of a first or last component begins
-# or ends, nor what a strategy means for it: see docs/decisions/sase.md.
+# A match of the other components stands unless an event in the scope (for a Kleene plus: a series of events) satisfies
+# all clauses that mention the negated variable. The paper does not say where the scope of a first or last component
+# begins or ends, nor what a strategy means for it: see docs/decisions/sase.md.
 
 
 class SaseAbsences:

@@ -1,8 +1,8 @@
 """Options of an evaluation of SASE+: answers to questions that sase07 and icde08 leave open, and a user's own
 aggregates.
 
-Each field of Reading is a question, its default the decided answer. The reasons, and for each question a stream on
-which the answers differ, are in docs/decisions/sase.md.
+Each field of Reading is a question, and its default is this project's answer. The reasons, and for each question a
+stream on which the answers differ, are in docs/decisions/sase.md.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def choices() -> dict[str, tuple[str, ...]]:
 
 
 def list_other_readings() -> dict[tuple[str, str], Reading]:
-    """Return the readings that differ from the decided one in one answer, keyed by the question and that answer."""
+    """Return the readings that differ from the default in one answer, keyed by the question and that answer."""
     return arguments.vary_reading(DECIDED)
 
 

@@ -206,9 +206,8 @@ class LogOfRules:
         self._looks += len(items)
         if self._looks > 10 * self.budget.valuations:
             raise BudgetExceeded(
-                f"the rules look at events more than {10 * self.budget.valuations} times; the definition is "
-                f"slow by design: use a "
-                "shorter log, or raise the budget"
+                f"the rules look at events more than {10 * self.budget.valuations} times; the definition is slow by "
+                "design: use a shorter log, or raise the budget"
             )
         check_time()
         return iter(items)
@@ -247,7 +246,7 @@ class LogOfRules:
         )
 
     def _moments(self, group: list[AlertOccurrence]) -> Iterator[tuple[int, Microseconds, list[AlertOccurrence]]]:
-        """Yield the positions at which a group is looked at, each with its time and the occurrences there."""
+        """Yield the positions at which the condition is tested for a group, each with its time and occurrences."""
         together = self.reading.instant == "together"
         at_once: dict[Microseconds, list[AlertOccurrence]] = {}
         for one in group:

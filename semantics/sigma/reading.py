@@ -15,21 +15,27 @@ class SigmaReading:
 
     The defaults are the decisions of docs/decisions/sigma.md; a test has the smallest log for each.
 
-    window: the timespan that ends at an event (sliding), or the part of time since 1970 that it is in, in pieces of
-    the timespan (bucketed); all of the log before the event (unlimited), or all of it if all events of the group are
-    within the timespan (extent). edge: events exactly the timespan apart are together (closed), or not (open).
-    instant: events of one time come one after the other in the order of the log (log), or at once (together). alerts:
-    at each event with which the condition holds (event), only where it did not hold at the event of the group before
-    (episode), with events that no alert of the group has had (consumed), at the last event of a group alone (last),
-    or only the first one of a group (first). groups: values are compared as they are (exact), without case (folded),
-    or not at all (ignored). values: the same for the values of value_count. null_groups: events without a value of
-    a group field are in no group (apart), or null is a value (joined). null_values: events without the counted value
-    are left out (apart), or are there and count nothing (kept). order: temporal_ordered asks for the order (rules),
-    or not (any). counted: an event that several rules match counts, and its value is added, once (events), or once
-    for each rule (matches). resolution: the resolution of times (exact, seconds). percentile: between two values on a
-    line (linear), or the nearest rank (nearest). case: texts of detections without `cased` match in any case (folded),
-    in their own (exact), or only those with wildcards in any case (wildcards). absent: a test of a field without a
-    value is false, so that its `not` is true (false), or neither it nor its `not` is true (unknown).
+    window: the timespan that ends at an event (sliding), or the piece of time that contains it, if time since 1970 is
+        cut into pieces of the timespan (bucketed); all of the log up to the event (unlimited), but only if all events
+        of the group are within the timespan (extent).
+    edge: events exactly the timespan apart are together (closed), or not (open).
+    instant: events of one time come one after the other in the order of the log (log), or at once (together).
+    alerts: a group raises an alert at each event at which the condition holds (event), only if it did not hold at the
+        event before (episode), only with events of no earlier alert (consumed), only at its last event (last), or only
+        once (first).
+    groups: values are compared as they are (exact), without case (folded), or not at all (ignored).
+    values: the same for the values of value_count.
+    null_groups: events without a value of a group field are in no group (apart), or null is a value (joined).
+    null_values: events without the counted value are left out (apart), or stay but add nothing (kept).
+    order: temporal_ordered requires the order of the rules (rules), or not (any).
+    counted: an event that several rules match counts, and its value is added, once (events), or once for each rule
+        (matches).
+    resolution: times are exact (exact), or cut to seconds (seconds).
+    percentile: on a line between two values (linear), or the value of the nearest rank (nearest).
+    case: texts of detections without `cased` match in any case (folded), only in their own case (exact), or in any case
+        only if they have wildcards (wildcards).
+    absent: a test of a field without a value is false, so that its `not` is true (false), or neither the test nor its
+        `not` is true (unknown).
     """
 
     window: SigmaWindow = "sliding"

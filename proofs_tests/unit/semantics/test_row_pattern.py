@@ -123,7 +123,7 @@ def test_where_the_search_goes_on(to: str, expected: str) -> None:
     assert labels(text, numbered("90 80 70 80 70 80")) == expected.split()
 
 
-@pytest.mark.parametrize(("to", "why"), [("A", "would match again"), ("D", "no row of match 1 is labelled D")])
+@pytest.mark.parametrize(("to", "why"), [("A", "would match again"), ("D", "leads to D, but match 1 has no row of it")])
 def test_a_skip_that_leads_nowhere_is_an_error(to: str, why: str) -> None:
     text = f"MATCH_RECOGNIZE (ORDER BY id AFTER MATCH SKIP TO {to} PATTERN (A B+ C+ D?) DEFINE {SKIPPED})"
     with pytest.raises(IllFormed, match=why) as error:
@@ -351,7 +351,7 @@ SEPARATING: dict[tuple[str, str], tuple[str, str, Any, Any]] = {
         "PATTERN ((() | A | B){0,2} C? $) DEFINE C AS COUNT(B.*) = 1", "1 1", "1:BC", "1:AA",
     ),
     ("skip_to_nothing", "next_row"): (
-        "AFTER MATCH SKIP TO B PATTERN (A B?) DEFINE B AS x = 2", "1", "no row of match 1 is labelled B", "1:A",
+        "AFTER MATCH SKIP TO B PATTERN (A B?) DEFINE B AS x = 2", "1", "but match 1 has no row of it", "1:A",
     ),
     ("skip_to_first", "next_row"): ("AFTER MATCH SKIP TO A PATTERN (A)", "1", "the first row of match 1", "1:A"),
     ("nulls", "low"): ("ORDER BY x PATTERN (A B) DEFINE B AS x IS NULL", "1 .", "1:AB", ""),

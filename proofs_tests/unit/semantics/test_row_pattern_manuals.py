@@ -368,7 +368,7 @@ def test_patterns(pattern: str, found: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("skip", "message"), [("TO A", "the first row of match 1"), ("TO LAST C", "no row of match 1")]
+    ("skip", "message"), [("TO A", "the first row of match 1"), ("TO LAST C", "match 1 has no row of it")]
 )
 def test_skips_that_fail(skip: str, message: str) -> None:
     with pytest.raises(IllFormed, match=message):

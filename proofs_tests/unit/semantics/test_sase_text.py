@@ -116,8 +116,8 @@ def test_what_returns_an_aggregate_and_what_names_a_type() -> None:
         ("PATTERN SEQ(A+ a[]) WHERE lowest(0, a[].x) = 1 RETURN a.x", "at least 1", "0"),
         ("PATTERN SEQ(A+ a[]) WHERE sum(a[]) = 1 RETURN a.x", "sum of what", "sum(a[])"),
         ("PATTERN SEQ(A a) WHERE a.x = 1 a.y = 2 RETURN a.x", "two predicates are not joined", "a.y = 2"),
-        ("PATTERN SEQ(A a) WHERE a.x = 1 and a.y = 2 or a.y = 3 RETURN a.x", "which one comes", "a.y = 2 or a.y = 3"),
-        ("PATTERN SEQ(A a) WHERE a.x = 1 or a.y = 2 and a.y = 3 RETURN a.x", "which one comes", "a.x = 1 or a.y = 2"),
+        ("PATTERN SEQ(A a) WHERE a.x = 1 and a.y = 2 or a.y = 3 RETURN a.x", "is ambiguous", "a.y = 2 or a.y = 3"),
+        ("PATTERN SEQ(A a) WHERE a.x = 1 or a.y = 2 and a.y = 3 RETURN a.x", "is ambiguous", "a.x = 1 or a.y = 2"),
         ("PATTERN SEQ(A a) WITHIN 3 HAVING a.x = 1 RETURN a.x", "a unit of time", "HAVING"),
         ("PATTERN SEQ(A a) WHERE a.x = 1 )", r"'\)' is not expected here; leave it out", ")"),
         ("PATTERN SEQ() RETURN a.x", "expected a name or ~", ")"),
@@ -220,7 +220,7 @@ def test_conditions_that_are_not_good(condition: str, rule: str) -> None:
 
 
 def test_a_condition_that_is_not_good_is_shown() -> None:
-    with pytest.raises(IllFormed, match="last identifier, that of b") as error:
+    with pytest.raises(IllFormed, match="must contain its last identifier, b") as error:
         require_wellformed(parse(f"{AB} WHERE b[i].x > 1 or a.x > 3 RETURN a.x"))
     assert "split the condition, or move it to HAVING" in error.value.message
 

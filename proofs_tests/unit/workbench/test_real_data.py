@@ -128,7 +128,7 @@ def test_an_unknown_type_is_no_warning_where_it_is_negated(language: str, text: 
 def test_events_without_the_key_of_a_single_component_are_told(recwarn: pytest.WarningsRecorder) -> None:
     """28 rows without a user were matches of a query that asks for one user."""
     rows = [*ROWS, {"type": "login", "time": 101}]
-    with pytest.warns(QueryWarning, match=r"events of login without uid match too, as event 4 \(1 in all\)"):
+    with pytest.warns(QueryWarning, match=r"events of login without uid match too, such as event 4 \(1 in all\)"):
         found = cerify.match(ABSENCE, rows, language="sase")
     assert (4,) in [m.events for m in found]
     mended = ABSENCE.replace("[uid]", "[uid] and a.uid = a.uid")
@@ -393,7 +393,7 @@ def test_output_columns_have_different_names(file: Path, run: Run) -> None:
     [
         ("cel", "A ; B LIMIT DURATION 5 minutes", "write WITHIN 5 minutes"),
         ("row-pattern", "MATCH_RECOGNIZE (PATTERN (A . B))", "for any row write a variable without a condition"),
-        ("row-pattern", "MATCH_RECOGNIZE (LIMIT DURATION 5 PATTERN (A B))", "it is LIMIT DURATION(minute, 5)"),
+        ("row-pattern", "MATCH_RECOGNIZE (LIMIT DURATION 5 PATTERN (A B))", "write LIMIT DURATION(minute, 5)"),
     ],
 )
 def test_no_advice_changes_the_query(language: str, text: str, message: str) -> None:

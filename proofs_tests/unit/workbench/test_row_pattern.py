@@ -604,7 +604,7 @@ def test_keys_may_have_the_name_of_the_table(table: str) -> None:
     assert select(text, STATEMENTS_PRICES) == select(
         text.replace("t.sym", "sym").replace("t.day", "day"), STATEMENTS_PRICES
     )
-    with pytest.raises(IllFormed, match=r"not known before a match|no variable|no column"):
+    with pytest.raises(IllFormed, match=r"has no value before a match|no variable|no column"):
         select(text.replace("t.sym", "u.sym"), STATEMENTS_PRICES)
 
 
