@@ -303,7 +303,7 @@ def test_nothing_that_is_only_refused_is_expected(begin: str) -> None:
     [
         ("AFTER MATCH SKIP TO NEXT PATTERN (A)", "did you mean NEXT ROW? Or name a variable of the pattern, or skip"),
         ("PATTERN (A) DEFINE C AS x > 1", "write the variable in PATTERN, or leave its condition out"),
-        ("PATTERN (A) DEFINE A AS C.x > 1", "write it in PATTERN, or name a variable that is there"),
+        ("PATTERN (A) DEFINE A AS C.x > 1", "write it in PATTERN, or name one of its variables"),
         ("PATTERN (A) DEFINE A AS SUM(PREV(x)) > 1", "use columns of one variable in an aggregate"),
         ("PATTERN (A B) DEFINE B AS SUM(A.x * B.x) > 1", "use columns of one variable in an aggregate"),
         ("PATTERN (A) DEFINE A AS LAST(PREV(x)) > 1", "put FIRST or LAST inside PREV or NEXT"),
