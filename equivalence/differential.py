@@ -1,4 +1,8 @@
-"""Judge one case: compare the answer of a reference with those of the evaluators under test."""
+"""Compare evaluators with a reference: on one case, or in campaigns of random cases.
+
+A case is a query and a stream. A case on which the evaluators disagree is shrunk, and gets a cause by which
+disagreements are grouped. A campaign can be kept in a file and resumed.
+"""
 
 from __future__ import annotations
 
@@ -38,20 +42,20 @@ from cerify.semantics.values import plain
 
 Output = Literal["matches", "valuations"]
 Query: TypeAlias = Any
-"""A query of the language that the campaign is about: a formula of CEL, unless its Plan says otherwise."""
+"""A query in the language of the campaign: a CEL formula, unless the CampaignPlan has another language."""
 Evaluator: TypeAlias = Callable[[Query, Stream, Output], Collection[Match]]
 Answer: TypeAlias = frozenset[Match] | str
-"""The matches at all positions, or, from an evaluator that fails, the error as a sentence."""
+"""The matches at all positions; if the evaluator failed, the error as a sentence."""
 
 SecondOpinion: TypeAlias = Callable[[Query, Stream, Output], frozenset[Match] | None]
-"""The matches by a definition that is independent of the reference, None where that does not answer."""
+"""A function that returns the matches by a definition independent of the reference; None if it cannot answer."""
 
 Outcome = Literal["matched", "empty", "unsupported", "budget", "disagreed", "disputed"]
-"""The outcome of a case: both give the same matches, both give none, one does not carry the query, one exceeds its
-budget, they give different answers, or they do where the reference fails or its second opinion contradicts it."""
+"""The outcome of a case: both find the same matches, both find none, one does not support the query, one exceeds its
+budget, or the answers differ. A difference is disputed if the reference fails or the second opinion contradicts it."""
 
 
-WROTE = "; it wrote: "  # between what is wrong with a line and the line
+WROTE = "; it wrote: "  # stands in messages between an error and the line that an evaluator wrote
 
 
 class NoAnswer(Exception):
@@ -66,8 +70,8 @@ class GiveUp(Exception):
 class Verdict:
     """The outcome of a case for one evaluator, the reason if there is no answer, and how long it took.
 
-    expected, got: the answers of the reference and of the evaluator; None where there is none. second: the second
-    opinion on a disputed case, None where the reference fails.
+    expected, got: the answers of the reference and of the evaluator; None if there is none. second: the second opinion
+    on a disputed case; None if the reference failed.
     """
 
     outcome: Outcome
@@ -120,7 +124,7 @@ def checked(
 
 
 def _verdict(evaluator: Evaluator, phi: Query, stream: Stream, output: Output) -> Verdict:
-    """Return the verdict on an evaluator's answer, not yet compared: `expected` is None."""
+    """Return the verdict on an evaluator before its answer is compared: `expected` is None."""
     begun = time.perf_counter()
     outcome: Outcome
     try:
@@ -142,7 +146,7 @@ def answer(evaluator: Evaluator, phi: Query, stream: Stream, output: Output) -> 
         return f"{error.code} error: {error.message}"
     except NoAnswer as error:
         return str(error)
-    except Exception as error:  # a campaign is there to find the fault of an evaluator, not to end with it
+    except Exception as error:  # a campaign must report the crash of an evaluator, and go on
         return f"{type(error).__name__}: {error}"
 
 
@@ -152,9 +156,9 @@ def failure(given: Answer) -> str | None:
 
 
 def failure_form(given: Answer) -> str | None:
-    """Return the kind of failure; for a breach of the protocol also its message without numbers and quotations.
+    """Return the form of a failure, which shrinking must preserve; None if the answer is a set of matches.
 
-    Shrinking must preserve it.
+    It is the kind of failure; for a breach of the protocol also the message, without numbers and quotations.
     """
     if (kind := failure(given)) != "protocol" or not isinstance(given, str):
         return kind
@@ -162,24 +166,25 @@ def failure_form(given: Answer) -> str | None:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Two evaluators held against each other on random cases; where they disagree, the case is shrunk.
+# Compare two evaluators on random cases, and shrink the cases on which they disagree.
 
 EACH = 5
-"""How many disagreements of one cause are made as small as can be, and are looked for before a campaign stops."""
+"""How many disagreements of one cause are shrunk fully. A campaign stops after EACH times as many disagreements as it
+may have causes."""
 
-SLOW_TRIES = 20  # questions to shrink a time-out, each of which may take the whole time limit
-CHUNK = 250  # cases that a process is given at a time
+SLOW_TRIES = 20  # tries to shrink a time-out, because each may take the whole time limit
+CHUNK = 250  # cases that a process gets at a time
 
-COMPARED_AT_LEAST = 0.1  # the share of the cases of a campaign that have to be compared
+COMPARED_AT_LEAST = 0.1  # the least share of the cases of a campaign that must be compared
 
 Difference: TypeAlias = tuple[Output, Verdict]
 CaseOutcome: TypeAlias = tuple[int, Outcome, Difference | None, str]
-"""A case by its index: its outcome, where the evaluators disagree how, and why there is no answer if there is none."""
+"""The index of a case, its outcome, the difference if the evaluators disagree, and the reason if there is no answer."""
 
 
 @dataclass(frozen=True)
 class Disagreement:
-    """A query and a stream on which the evaluators disagree, with both answers: as found, and shrunk.
+    """A query and a stream on which the evaluators disagree, as found and shrunk, with both answers to the shrunk case.
 
     disputed: whether the reference is at fault, because it failed or the second opinion contradicts it. second: that
     opinion.
@@ -198,10 +203,10 @@ class Disagreement:
 
 @dataclass(frozen=True)
 class CampaignPlan:
-    """A campaign: the evaluators that it compares, and how its cases are made. Case i of a seed does not depend on the
-    other options.
+    """A campaign: the evaluators that it compares, and how its cases are made.
 
-    tries: how often the evaluators are called again to shrink one disagreement. language: the language of the queries.
+    A case does not depend on the number of cases. profile, nodes, events: the options of its query and
+    stream. tries: how often the evaluators are called again to shrink one disagreement. language: that of the queries.
     maker: makes the cases. stream: makes another stream for a query. together: how many cases in a row share their
     query, which is then compiled once; the maker makes the first of them. second_opinion: checks the left evaluator
     wherever the right one disagrees with it.
@@ -243,10 +248,10 @@ class CampaignPlan:
 class Summary:
     """The results of a campaign. Cases that could not be compared are counted separately, not as agreement.
 
-    reasons: why cases have no answer, with their numbers; cases of earlier runs are not included. disputes: cases on
-    which the reference is at fault; they are not in disagreements. resumed: how many cases were done by earlier runs.
-    ended: why it stopped early, if an evaluator gave up, or it was interrupted. stopped: why it stopped as requested,
-    before all cases were done.
+    reasons: how many cases have no answer for each reason, without cases of earlier runs. disputes: cases on which the
+    reference is at fault; they are not in disagreements. resumed: how many cases earlier runs completed. ended: why the
+    campaign stopped early, if an evaluator gave up or the user interrupted it. stopped: why it stopped before all cases
+    were done, if a limit was reached.
     """
 
     planned: int
@@ -276,7 +281,7 @@ class Summary:
 
     @property
     def too_few(self) -> bool:
-        """Return whether less than a minimum share of the cases could be compared, so that agreement means nothing."""
+        """Return whether so few cases could be compared that agreement means nothing."""
         return self.agreed + self.disagreement_count < COMPARED_AT_LEAST * self.cases
 
     @property
@@ -287,7 +292,7 @@ class Summary:
 
 Progress: TypeAlias = Callable[[Summary], None]
 CauseOf: TypeAlias = Callable[[Disagreement], object | None]
-"""From a disagreement to what it counts as; None for one that does not count, since it is known."""
+"""A function that returns the cause of a disagreement; None if it is known already and does not count."""
 
 
 def by_index(d: Disagreement) -> object:
@@ -304,7 +309,7 @@ class Record(Protocol):
         """Add a case."""
 
 
-@compiled_shared()  # a guided stream is made with the automaton that an evaluator needs, too
+@compiled_shared()  # guided streams are made with the automaton that an evaluator needs too
 def campaign(
     plan: CampaignPlan,
     processes: int = 1,
@@ -316,11 +321,11 @@ def campaign(
 ) -> Summary:
     """Run a campaign and return its summary. It stops after `stop_after` causes, or EACH times as many disagreements.
 
-    A disagreement is shrunk until its cause is known, or EACH other disagreements have that cause. Shrinking first
-    tries the shrunk form of the last disagreement about the same query. No case begins after the seconds are over. A
-    KeyboardInterrupt ends the campaign with what was found until then. With several processes the evaluators must be
-    functions that another process can import. The cases and disagreements do not depend on the number of processes, nor
-    on what a checkpoint has. Raises BrokenProcessPool if a process dies.
+    Shrinking of a disagreement ends early if `cause_of` returns None, or if EACH other disagreements have its cause. It
+    first tries the shrunk form of the last disagreement about the same query. No case begins after `seconds`. A
+    KeyboardInterrupt ends the campaign; the summary has the results so far. With several processes, the evaluators must
+    be functions that another process can import. The cases and disagreements do not depend on the number of processes,
+    nor on the cases in a checkpoint. Raises BrokenProcessPool if a process dies.
     """
     begun = time.monotonic()
     summary = Summary(plan.cases)
@@ -360,7 +365,7 @@ def campaign(
                 if seconds is not None and summary.seconds >= seconds:
                     summary.stopped = f"stopped after {seconds:g} seconds, at case {index}"
                     break
-    except (GiveUp, Unsupported) as error:  # Unsupported: a case could not be made, as the engine claims too little
+    except (GiveUp, Unsupported) as error:  # Unsupported: no case could be made, as the engine supports too little
         if isinstance(error, Unsupported) and not summary.cases:
             raise
         summary.ended = str(error)
@@ -370,7 +375,7 @@ def campaign(
 
 
 def one_case(plan: CampaignPlan, index: int) -> Summary:
-    """Compare the evaluators on the case with that index."""
+    """Return the summary of a campaign that has only the case with that index."""
     begun = time.monotonic()
     outcome, found, reason = compare(plan, *plan.case(index))
     summary = Summary(1, Counter({outcome: 1}), reasons=Counter([reason] if reason else []))
@@ -383,15 +388,15 @@ def one_case(plan: CampaignPlan, index: int) -> Summary:
 
 @lru_cache(maxsize=4)
 def _make_case(plan: CampaignPlan, index: int) -> tuple[Query, Stream]:
-    """Return the case of that index; cached, since cases that share the query can be evaluated together."""
+    """Return the case of that index. It is cached, because several cases may share its query."""
     return plan.make_case(index)
 
 
 def compare(plan: CampaignPlan, phi: Query, stream: Stream) -> tuple[Outcome, Difference | None, str]:
     """Return the outcome of one case.
 
-    If the evaluators disagree, also return the output that shows it with its verdict; if one has no answer, also the
-    reason.
+    If the evaluators disagree, also return the output on which they do, with the verdict. If one has no answer, also
+    return the reason.
     """
     outcome: Outcome = "empty"
     for output in plan.outputs:
@@ -414,7 +419,8 @@ def shrunk(
 ) -> Disagreement:
     """Return the disagreement on the case of that index, shrunk; the outcome and the kinds of failures stay the same.
 
-    last: an earlier shrunk disagreement; if it has the same query, its shrunk form is tried first.
+    small_enough: whether shrinking may end. last: an earlier shrunk disagreement; if it has the same query, its shrunk
+    form is tried first.
     """
     found = plan.case(index)
     output, best = difference
@@ -494,28 +500,28 @@ def _whole_chunk(plan: CampaignPlan, indices: Sequence[int]) -> list[CaseOutcome
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What two evaluators disagree about: the operators of the shrunk query, and how the answers differ.
+# The cause of a disagreement: the operators of the shrunk query, and how the answers differ.
 #
-# Two disagreements with the same cause are likely to be one fault. It is a guess, and no more: one fault may have
-# several causes in this sense, and several faults one.
+# Disagreements with the same cause probably come from one fault. This is only a guess: one fault may have several
+# causes in this sense, and several faults may have the same cause.
 
 DifferenceKind: TypeAlias = Literal["missing", "extra", "position", "bindings", "result"]
-"""How an answer differs from the right one: a match is missing, or is none; or one has another position, bindings or
-result. Reports of conformance and of campaigns both have these words."""
+"""How an answer differs from the right one: a match is missing or extra, or has another position, bindings or result.
+Reports of conformance tests and of campaigns use these words."""
 
 LOOKS: dict[DifferenceKind, Callable[[Match], object]] = {
     "result": lambda m: (m.at, m.events, m.bindings),
     "bindings": lambda m: (m.at, m.events),
     "position": lambda m: (m.events, m.bindings),
 }
-"""What two matches have in common that differ in one thing alone."""
+"""What two matches have in common if they differ in the result, the bindings or the position only."""
 
 
 def difference_kinds(expected: Iterable[Match], got: Iterable[Match]) -> list[DifferenceKind]:
     """Return the kinds of difference between two sets of matches, in the order of DifferenceKind.
 
-    A missing match is paired with an extra one if they differ only in the result, the bindings, or the position; the
-    rest is missing, or extra.
+    A missing match is paired with an extra one if they differ only in the result, the bindings, or the position. All
+    other matches count as missing or extra.
     """
     missing, extra = set(expected) - set(got), set(got) - set(expected)
     found: set[DifferenceKind] = set()
@@ -567,10 +573,10 @@ def by_cause(
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# A campaign kept in a file while it runs, so that it can go on where it ended: JSON Lines, one line for each case.
+# Keep the cases of a campaign in a file while it runs, so that it can be resumed: JSON Lines, one line for each case.
 #
-# The first line says which campaign it is. A case that is there twice is there once; a last line that was cut off by
-# the end of a process is dropped.
+# The first line identifies the campaign. A case that occurs twice counts once. If a killed process left the last line
+# incomplete, that line is dropped.
 
 FORMAT = "cerify-campaign"
 
@@ -579,7 +585,7 @@ class Checkpoint:
     """The finished cases of a campaign in a file, which is read first and then extended."""
 
     def __init__(self, path: Path, plan: CampaignPlan, name: str) -> None:
-        """Open a file of this campaign, or begin one; the name says what is tested.
+        """Open the file of this campaign, or create it. name: what is tested.
 
         Raises InputError if the file belongs to another campaign, or to none.
         """
@@ -596,7 +602,9 @@ class Checkpoint:
             lines = whole.decode().split("\n")[:-1]  # not splitlines: JSON may have the other line ends inside a string
             for number, line in enumerate(lines, 1):
                 self._read_line(line, number, header, plan)
-            if not whole and not _line(header).startswith(content):  # more than a killed run leaves of its first line
+            if not whole and not _line(header).startswith(
+                content
+            ):  # not a first line that a killed run left unfinished
                 raise self._foreign()
             if whole != content:
                 self._file.truncate(len(whole))
@@ -609,7 +617,7 @@ class Checkpoint:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        with suppress(OSError):  # what could not be written was raised when it was added
+        with suppress(OSError):  # `add` has raised the error already
             self._file.close()
 
     def add(self, index: int, outcome: Outcome, found: Disagreement | None) -> None:
@@ -622,7 +630,7 @@ class Checkpoint:
             self._file.write(_line(obj))
             self._file.flush()
         except OSError as error:
-            raise InputError(f"cannot write {self.path}: {error.strerror}; resume from it once there is room") from None
+            raise InputError(f"cannot write {self.path}: {error.strerror}; make room, then resume from it") from None
 
     def _read_line(self, line: str, number: int, header: dict[str, Any], plan: CampaignPlan) -> None:
         where = f"{self.path}, line {number}"
@@ -649,7 +657,7 @@ class Checkpoint:
                 )
 
     def _foreign(self) -> InputError:
-        return InputError(f"{self.path} is not a file of a campaign; give one that --resume made, or a new name")
+        return InputError(f"{self.path} is not a file of a campaign; give a file that --resume wrote, or a new name")
 
 
 def _line(obj: dict[str, Any]) -> bytes:
@@ -717,7 +725,7 @@ def _json_answer(given: Answer) -> Any:
 
 
 def _json_match(m: Match) -> list[Any]:
-    """Return the match without the names of its parts; a result comes last, if the query makes one."""
+    """Return a match as a list: position, events, bindings, and the result if the query makes one."""
     return [m.at, m.events, m.bindings] + ([] if m.result is None else [plain(m.result.attributes)])
 
 
@@ -737,15 +745,17 @@ def _bindings(obj: Any) -> tuple[tuple[str, tuple[int, ...]], ...] | None:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Two functions from a query and a stream to matches, held against each other: the call for a program of one's own.
+# Compare two functions from a query and a stream to matches. Users' programs call this.
 
 Answers: TypeAlias = Callable[[str, Stream], Iterable[Match | tuple[int, Iterable[int]]]]
-"""From the text of a query and a stream to all matches: each a Match, or where it is reported and its positions."""
+"""A function from the text of a query and a stream to all matches.
+
+A match may be a pair: the position at which it is reported, and the positions of its events."""
 
 
 @dataclass(frozen=True)
 class FunctionEvaluator:
-    """A function of two arguments as an evaluator. Matches are compared by their complex events alone."""
+    """An evaluator that calls a function. Matches are compared by their complex events alone, not by their bindings."""
 
     function: Answers
 
@@ -759,9 +769,9 @@ def no_progress(summary: Summary) -> None:
 
 @dataclass(frozen=True)
 class CampaignLimits:
-    """The limits of a campaign: the number of processes, and of disagreements at which it stops.
+    """The number of processes of a campaign, and the number of differences after which it stops.
 
-    progress: called with the summary so far. resume: a file; cases in it are not run again, and new ones are added.
+    progress: called with the summary so far. resume: a file; cases in it are not run again, and new cases are added.
     """
 
     processes: int = 1
@@ -793,16 +803,16 @@ def differ(
       >>> cerify.differ(cerify.match, nothing, cases=50).disagreements != []
       True
 
-    left: a function from the text of a CEL query and a stream to matches, or to pairs of the position at which one is
-        reported and its positions; so is right.
+    left, right: functions from the text of a CEL query and a stream to matches. A match may be a pair: the position at
+        which it is reported, and the positions of its events.
     profile: what the queries and streams are made of.
     cases: the number of cases. The same seed gives the same cases, with at most `nodes` nodes and `events` events.
     processes: how many work at once. With more than one, another process must be able to import the functions.
     stop_after: the number of differences after which the run ends.
     progress: called with the summary so far.
-    resume: a file; cases in it are not run again, and new ones are added.
+    resume: a file; cases in it are not run again, and new cases are added.
 
-    A function that raises Unsupported does not answer the case; another exception is an answer, and a wrong one.
+    A case on which a function raises Unsupported is not compared. Any other exception counts as a wrong answer.
     """
     if unknown:
         require_keywords(differ, unknown)

@@ -1,8 +1,8 @@
 """Try events at the edges of predicates, to find types of events that a list lacks.
 
-A certificate needs the list of all types of events (tods21, Definition 5.6), which the predicate algebra computes. This
-module decides nothing: it makes events from the constants of the predicates and their neighbours. If such an event has
-a type that is not listed, the list, and so the certificate, is wrong.
+A type is the set of the predicates that an event satisfies (tods21, Definition 5.6). A certificate needs the list of
+all types, which the predicate algebra computes. This module proves nothing: it makes events from the constants of the
+predicates and their neighbours. If one of these events has a type that is not listed, the certificate is wrong.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from cerify.semantics.predicates import (
 from cerify.semantics.values import INT64, Value, ValueType, value_type_of
 
 Test: TypeAlias = Comparison | OneOf | InRange
-MOST = 500  # events of a type
+MOST = 500  # the greatest number of events that are tried of one event type
 USUAL: tuple[Value, ...] = (0, 1, -1, 0.0, 0.5, math.nan, math.inf, -math.inf, "", "a", False, True)
 TICK = timedelta(microseconds=1)
 EARLIEST, LATEST = (time.replace(tzinfo=UTC) for time in (datetime.min, datetime.max))
@@ -39,16 +39,16 @@ OTHER = "an event type of no predicate"
 
 
 def unlisted(predicates: Sequence[Predicate], types: Collection[frozenset[int]], schema: Schema | None) -> Event | None:
-    """Return an event of the schema (None: any event) whose type is not listed; None if no such event was found.
+    """Return an event whose type is not among `types`; None if no such event was found.
 
-    Only some events are tried. Raises BudgetExceeded.
+    The event conforms to the schema, if there is one. Only some events are tried. Raises BudgetExceeded.
     """
     events = timed_items(_events(predicates, schema), 1)
     return next((event for event in events if classify_event(predicates, event) not in types), None)
 
 
 def _events(predicates: Sequence[Predicate], schema: Schema | None) -> Iterator[Event]:
-    """Yield events of each type with values at the edges: all such events, or MOST random ones."""
+    """Yield events of each event type with values at the edges: all combinations of values, or MOST random ones."""
     found = [node for P in predicates for node in nodes(P)]
     tests = [node for node in found if isinstance(node, Comparison | OneOf | InRange)]
     names = list(dict.fromkeys(attribute.name for P in predicates for attribute in mentions(P)))
@@ -72,7 +72,7 @@ def _choices(pools: Sequence[Sequence[Value | None]]) -> Iterator[tuple[Value | 
 
 
 def _pool(edges: Sequence[Value], name: str, allowed: Mapping[str, ValueType] | None) -> list[Value | None]:
-    """Return the edges that an attribute may have as its value, and None for no value."""
+    """Return the edges that the schema allows as values of an attribute, and None for a missing value."""
     if allowed is None or (name == TIME and name not in allowed):
         return [*edges, None]
     wanted = allowed.get(name)
@@ -81,7 +81,7 @@ def _pool(edges: Sequence[Value], name: str, allowed: Mapping[str, ValueType] | 
 
 
 def _constants(name: str, tests: Sequence[Test]) -> Iterator[Value]:
-    """Yield the constants of the tests of an attribute."""
+    """Yield the constants of the tests that mention an attribute."""
     for test in tests:
         if any(attribute.name == name for attribute in mentions(test)):
             for node in nodes(test):
@@ -95,7 +95,7 @@ def _constants(name: str, tests: Sequence[Test]) -> Iterator[Value]:
 
 
 def _around(constant: Value) -> Iterator[Value]:
-    """Yield the constant and its neighbours in its type; for a number also the neighbouring floats."""
+    """Yield the constant and values next to it. Those of a number are whole numbers and floats."""
     yield constant
     match constant:
         case int() | float() if not isinstance(constant, bool) and -math.inf < constant < math.inf:

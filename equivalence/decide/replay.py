@@ -1,4 +1,4 @@
-"""Replay a difference: evaluate both queries on the stream by the definition."""
+"""Evaluate two queries by the definition, to confirm a difference or to find one on short streams and tables."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def replayed(
     phi: Formula, psi: Formula, stream: Stream, one_way: bool, level: Level, shortest: bool, budget: Budget
 ) -> Different:
-    """Evaluate both formulas on the stream by the definition, and return their difference at its last position.
+    """Evaluate both formulas on a stream by the definition; return their difference at the last position.
 
     Raises BudgetExceeded, and InternalError if the definition finds no difference.
     """
@@ -35,7 +35,10 @@ def replayed(
     if level == "positions" and left and right:
         left = right = set()
     if not (left - right or (right - left and not one_way)):
-        raise InternalError(f"{show(phi)} and {show(psi)} were found to differ on {list(stream)}, and do not")
+        raise InternalError(
+            f"the search found that {show(phi)} and {show(psi)} differ on {list(stream)}, "
+            "but by the definition they do not"
+        )
     return Different(stream, n, tuple(sorted(left - right)), tuple(sorted(right - left)), shortest)
 
 
@@ -47,9 +50,9 @@ def _matches(phi: Formula, S: Stream, n: int, level: Level, budget: Budget) -> s
 def replay_expressions(
     E: expr.Expression, F: expr.Expression, S: Stream, claim: Claim, shortest: bool, budget: Budget
 ) -> Different:
-    """Evaluate both expressions by the definition, and return their difference at the last event.
+    """Evaluate both expressions on a stream by the definition; return their difference at the last event.
 
-    Raises BudgetExceeded, and InternalError if there is none.
+    Raises BudgetExceeded, and InternalError if the definition finds no difference.
     """
     from cerify.semantics.event_expressions.interpreter import takes_place
     from cerify.semantics.event_expressions.syntax import show as show_expression
@@ -58,8 +61,8 @@ def replay_expressions(
     left, right = ((Match(e, (e,)),) if e in takes_place(G, S, budget) else () for G in (E, F))
     if left == right or (claim == "contained" and not left):
         raise InternalError(
-            f"{show_expression(E)} and {show_expression(F)} were separated by {list(S)}, "
-            "on which the definition finds no difference"
+            f"the search found that {show_expression(E)} and {show_expression(F)} differ on {list(S)}, "
+            "but by the definition they do not"
         )
     return Different(S, e, left, right, shortest)
 
@@ -76,7 +79,7 @@ def has_complex_event(phi: Formula, S: Stream, C: frozenset[int], budget: Budget
 def streams_of(letters: Sequence[Event], longest: int, most: int, schema: Schema | None = None) -> Iterator[Stream]:
     """Yield all streams of these events of length 1, 2, and so on up to the longest.
 
-    The length is also limited so that all streams together are at most `most`; length 1 is always included.
+    It stops before a length with which there would be more than `most` streams. Length 1 is always included.
     """
     number = 0
     for length in range(1, longest + 1):
@@ -87,10 +90,10 @@ def streams_of(letters: Sequence[Event], longest: int, most: int, schema: Schema
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Two clauses of MATCH_RECOGNIZE on short tables over a few values: a table on which they differ, if one is found.
+# Search short tables with few values for a table on which two clauses of MATCH_RECOGNIZE differ.
 
-TABLES = 20_000  # that are tried at most
-SECONDS = 10.0  # that the search takes at most, unless the budget says how many
+TABLES = 20_000  # the greatest number of tables that are tried
+SECONDS = 10.0  # the time limit of the search, if the budget has none
 SAMPLES: Mapping[ValueType, Sequence[Value]] = {
     "int": (0, 1, 2),
     "float": (0.0, 1.0, 2.0),
@@ -98,7 +101,7 @@ SAMPLES: Mapping[ValueType, Sequence[Value]] = {
     "bool": (False, True),
     "timestamp": (),
 }
-"""Values of a column of each type that is compared with no constant."""
+"""The values of a column, by its type, if no condition compares the column with a constant."""
 
 
 def compared(
@@ -111,10 +114,10 @@ def compared(
     budget: Budget,
     why: str,
 ) -> Different | Undecided:
-    """Search tables of at most `bound` rows for one on which the matches differ; return it, or Undecided.
+    """Search tables of at most `bound` rows for a difference of the matches; return it, or Undecided.
 
-    A column takes the constants that it is compared with, some of their neighbours, and NULL. Times are not varied. The
-    search stops when the budget, or SECONDS, is used up. `why` is the reason why the two could not be decided.
+    The values of a column are the constants that it is compared with, neighbours of numbers and strings, and NULL. The
+    search stops when the budget, or SECONDS, is used up. `why` says why the clauses could not be decided.
     """
     longest, last, fails = 0, 0, ""
     with suppress(BudgetExceeded), budget.timed(), Budget(seconds=budget.seconds or SECONDS).timed():
@@ -124,16 +127,16 @@ def compared(
             try:
                 if (found := difference_on(S, left, right, claim, level)) is not None:
                     return found
-            except IllFormed as error:  # where AFTER MATCH SKIP leads nowhere
+            except IllFormed as error:  # AFTER MATCH SKIP has no row to skip to
                 fails = fails or _failure(left, right, S, error)
         longest = last
     number = f"{longest} row{'s' * (longest != 1)}"
-    tried = f"no difference on tables of up to {number} over a few values" if longest else "nothing was tried"
+    tried = f"no difference on tables of up to {number} over a few values" if longest else "no table was tried"
     return Undecided(f"{tried}; {fails}{why}")
 
 
 def _failure(left: MatchRecognize, right: MatchRecognize, S: Stream, error: IllFormed) -> str:
-    """Return a phrase for a table on which exactly one of the two clauses fails; "" if both fail."""
+    """Return a phrase that names the clause that fails on a table; "" if both fail."""
     failed = []
     for side, q in (("left", left), ("right", right)):
         with suppress(IllFormed):
@@ -143,15 +146,16 @@ def _failure(left: MatchRecognize, right: MatchRecognize, S: Stream, error: IllF
     if len(failed) != 1:
         return ""
     table = ", ".join("(" + ", ".join(f"{name} = {v}" for name, v in event.attributes.items()) + ")" for event in S)
-    said = f"on the table {table} the {failed[0]} ends in an error, which does not count as a difference"
+    said = f"on the table {table} the {failed[0]} clause fails, which does not count as a difference"
     return f"{said}: {error.message}; "
 
 
 def difference_on(
     S: Stream, left: MatchRecognize, right: MatchRecognize, claim: Claim, level: Level
 ) -> Different | None:
-    """Return the first difference of the matches on a table, by the definition; None if the matches are equal. Raises
-    IllFormed, as the definition does.
+    """Return the first difference that refutes the claim on a table, by the definition; None if there is none.
+
+    Raises IllFormed if the definition does.
     """
     mine, other = (_row_matches(q, S, level) for q in (left, right))
     here, there = mine - other, other - mine
@@ -174,15 +178,15 @@ def _row_matches(q: MatchRecognize, S: Stream, level: Level) -> set[Match]:
 
 
 def tables(columns: Mapping[str, Sequence[Value | None]], bound: int, schema: Schema | None = None) -> Iterator[Stream]:
-    """Yield all tables of 1 row, 2 rows, and so on, with these values of the columns, up to a limit on their number.
+    """Yield all tables of 1 row, 2 rows, and so on, with these values of the columns; at most TABLES in all.
 
-    With a schema a row has one of its types, and values only in the columns of that type.
+    With a schema, each row has an event type of the schema, and values only in the columns of that type.
     """
     from cerify.semantics.row_pattern.syntax import ROW
 
     named = columns.get(TYPE, ())
     types = [str(R or ROW) for R in named] or [ROW]
-    if schema is not None:  # of the types that no condition names, one is enough of those with the same columns
+    if schema is not None:  # types that no condition names, and that have the same columns, behave alike: try one
         types = list({R if R in named else tuple(of): R for R, of in schema.types.items()}.values())
     of_types = {
         R: {a: its for a, its in columns.items() if a != TYPE and (schema is None or schema.has(R, a))} for R in types
@@ -198,7 +202,7 @@ def tables(columns: Mapping[str, Sequence[Value | None]], bound: int, schema: Sc
 
 
 def values(clauses: Sequence[MatchRecognize], schema: Schema | None) -> dict[str, list[Value | None]]:
-    """Return some values for each column of the clauses, and NULL."""
+    """Return for each column of the clauses some values to try, and NULL."""
     from cerify.semantics.row_pattern import syntax as rows
 
     known = {} if schema is None else schema.attributes
@@ -224,7 +228,7 @@ def values(clauses: Sequence[MatchRecognize], schema: Schema | None) -> dict[str
 
 
 def _find_columns(e: rows.Expression) -> Iterator[tuple[str, set[Value]]]:
-    """Yield the columns of an expression, each with the constants that it has, and the numbers next to them."""
+    """Yield each column of an expression, with the constants of the expression and values next to them."""
     from cerify.semantics.row_pattern import syntax as rows
 
     constants = rows.constants(e)

@@ -1,9 +1,9 @@
 """Check whether a certificate proves its claim about two clauses of MATCH_RECOGNIZE, without code of the search.
 
-The check trusts the parser, the list of conditions, and the solver, which decides each fact again. It follows the
-patterns by ordered partial derivatives: the rests of a pattern after a row, in the order of preference. On each word
-that contradicts no fact, the match is the first derivative with an empty rest. Two matches are the same if their rows
-have the same labels. There are finitely many derivatives, so the check ends.
+The check trusts the parser, the list of conditions, and the solver, which proves each fact again. It follows the
+patterns by ordered partial derivatives: what remains of a pattern after a row, in the order of preference. On each word
+that no fact excludes, the match is the first derivative that can be empty. Two matches are the same if their rows have
+the same labels. There are finitely many derivatives, so the check ends.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from cerify.semantics.row_pattern.parse import parse
 
 
 class RowIteration(NamedTuple):
-    """The end of an iteration: its quantifier, the number of iterations (capped), and whether it has rows."""
+    """The end of an iteration: its quantifier, the (capped) number of iterations so far, and whether it took a row."""
 
     quantifier: rows.Quantified
     number: int
@@ -31,13 +31,14 @@ class RowIteration(NamedTuple):
 
 
 Rest: TypeAlias = tuple[rows.Pattern | RowIteration, ...]
-"""What is left of a pattern; its last part comes next."""
+"""What remains of a pattern, in reverse order: the last part is matched next."""
 
 
 class CheckedSide(NamedTuple):
-    """The rests of the patterns after the rows so far, the preferred first, and the match if no rest is completed.
+    """What remains of one clause's pattern after the rows so far.
 
-    Each has a number, or None for no match; equal numbers mean rows with equal labels.
+    left: the rests, the preferred first, each with a number; equal numbers mean rows with equal labels. match: the
+    number of the match if no rest is completed; None for no match.
     """
 
     left: tuple[tuple[Rest, Hashable], ...]
@@ -45,7 +46,7 @@ class CheckedSide(NamedTuple):
 
 
 class CheckedState(NamedTuple):
-    """A state between two rows: both sides (None before the row where matches start), and the last letters."""
+    """A state between two rows: the clauses' sides (None before the matches start), and the last letters of the word."""
 
     sides: tuple[CheckedSide, CheckedSide] | None = None
     letters: Word = ()
@@ -54,7 +55,7 @@ class CheckedState(NamedTuple):
 def row_flaw(certificate: Certificate, budget: Budget = Budget()) -> str | None:
     """Return the flaw in a certificate for clauses of MATCH_RECOGNIZE; None if it proves its claim.
 
-    Raises Unsupported for a certificate of another language, BudgetExceeded.
+    Raises BudgetExceeded, and Unsupported for a certificate of another language.
     """
     certificate.require_language("row-pattern")
     with budget.timed():
@@ -73,15 +74,15 @@ def _flaw(certificate: Certificate, budget: Budget) -> str | None:
     solver = Solver(clauses, certificate.schema)
     for i, fact in enumerate(facts):
         if any(number >= len(clauses.conditions) for letter in fact.rows for number, _ in letter):
-            return f"fact {i} names a condition that the clauses do not have; they have {len(clauses.conditions)}"
+            return f"fact {i} has a condition number that is too large: the clauses have {len(clauses.conditions)}"
         if not solver.holds(fact):
-            return f"fact {i} is not proved: a partition may have such rows"
+            return f"fact {i} is not proved: a partition may have the rows that it excludes"
     return _Followed(certificate, facts, clauses, budget).difference()
 
 
 @dataclass(frozen=True)
 class _Followed:
-    """The patterns of two clauses on all words that contradict no fact."""
+    """A search through the patterns of two clauses, on all words that no fact excludes."""
 
     certificate: Certificate
     facts: tuple[Fact, ...]
@@ -105,12 +106,12 @@ class _Followed:
                     pending.append(now)
             if len(seen) > self.budget.states:
                 raise BudgetExceeded(
-                    f"the check reaches more than {self.budget.states} states of the two patterns; raise the budget"
+                    f"the check needs more than {self.budget.states} states of the two patterns; raise the budget"
                 )
         return None
 
     def _after(self, now: CheckedState) -> Iterator[CheckedState]:
-        """Yield the states after another row: before the matches start, or inside them."""
+        """Yield the possible states after one more row."""
         begins = not now.letters
         if now.sides is None and not self._impossible(letters := self._recent(now, frozenset()), last=False):
             yield CheckedState(None, letters)
@@ -136,7 +137,7 @@ class _Followed:
     def _take_row(
         self, i: int, options: list[tuple[str, Rest, Hashable]], match: Hashable, true: dict[int, bool]
     ) -> CheckedSide:
-        """Return a side after a row."""
+        """Return side `i` after a row in which the conditions are true or false as `true` says."""
         known, labelled = (
             self.clauses.of_variables[i],
             self.clauses.labels(self.certificate.level) == "valuations",
@@ -148,13 +149,13 @@ class _Followed:
         return CheckedSide(tuple(left.items()), None if match is None else (match,))
 
     def _recent(self, now: CheckedState, letter: Letter) -> Word:
-        """Return the last letters of a word that facts may need, and one more, to tell whether it has others."""
+        """Return the last letters of a word: as many as facts need, and one more to show that the word is longer."""
         asked = {pair for fact in self.facts for letter in fact.rows for pair in letter}
         longest = max((len(fact.rows) for fact in self.facts), default=0)
         return (*now.letters, letter & asked)[-longest - 1 :]
 
     def _impossible(self, letters: Word, last: bool) -> bool:
-        """Return whether a fact excludes words that end with these letters; last: at the end of a partition."""
+        """Return whether a fact excludes words that end with these letters. last: whether the partition ends there."""
         return any(
             (last or not fact.last)
             and (len(letters) == len(fact.rows) if fact.first else len(letters) >= len(fact.rows))
@@ -164,9 +165,9 @@ class _Followed:
 
 
 def _options(side: CheckedSide, begins: bool, longest: bool) -> tuple[list[tuple[str, Rest, Hashable]], Hashable]:
-    """Return the ways to take another row, and the match if none of these is completed.
+    """Return the ways to take another row (variable, rest, number), and the match if none of them is completed.
 
-    If the longest match is wanted, ways that come after a completed one are included too.
+    If the longest match is wanted, they include ways that are less preferred than a completed rest.
     """
     taken: list[tuple[str, Rest, Hashable]] = []
     completed: list[Hashable] = []
@@ -190,11 +191,12 @@ def _ended(side: CheckedSide) -> Hashable:
 def _ways(
     rest: Rest, begins: bool, ends: bool, seen: set[tuple[Rest, bool]]
 ) -> Iterator[tuple[str | None, Rest, bool]]:
-    """Yield the variables that may take the next row, the preferred first, each with the rest of the pattern.
+    """Yield the variables that may take the next row, the preferred first, each with the rest and `ends`.
 
-    None instead of a variable: all is matched. begins, ends: whether the partition begins here, or must end here.
+    None in place of a variable means that the pattern is completed. begins, ends: whether the partition begins here, or
+    must end here.
     """
-    if (rest, ends) in seen:  # what comes of it is preferred there
+    if (rest, ends) in seen:  # the same ways were yielded before, and are preferred there
         return
     seen.add((rest, ends))
     if not rest:
@@ -235,8 +237,9 @@ def _ways(
 
 
 def _expand_iteration(now: RowIteration) -> list[Rest]:
-    """Return both choices, to iterate and to stop, the preferred first; no iteration follows an unneeded one without
-    rows.
+    """Return the rests for another iteration and for a stop, where they are allowed, the preferred first.
+
+    An unbounded quantifier stops after an iteration without rows, if it has its least number of iterations.
     """
     p, number, has_rows = now
     stop: list[Rest] = [()] if number >= p.low else []
@@ -251,7 +254,7 @@ def _wrap_pattern(p: rows.Pattern) -> Rest:
 
 
 def _numbered(left: CheckedSide, right: CheckedSide) -> tuple[CheckedSide, CheckedSide]:
-    """Return the sides with the labels of rows replaced by numbers from 0 on."""
+    """Return the sides with their keys replaced by numbers from 0 on; equal keys get equal numbers."""
     numbers: dict[Hashable, int] = {}
 
     def side(one: CheckedSide) -> CheckedSide:

@@ -1,9 +1,8 @@
-"""Decide whether two clauses of MATCH_RECOGNIZE find the same matches in every table, if conditions look at columns
-only.
+"""Decide whether two clauses of MATCH_RECOGNIZE, with conditions on columns only, find the same matches in every table.
 
-At first the search assumes that a table may have any word of conditions. If matches differ on a word that no table has,
-a fact that rules the word out is added, and the search continues. So "the same" holds for every table, and a difference
-is shown on a table, checked by the definition.
+A word says for each row which conditions are true. At first the search assumes that a table may have any word. If
+matches differ on a word that no table has, a fact that excludes the word is added, and the search continues. So a
+verdict "the same" holds for every table. A difference is shown on a table and checked by the definition.
 """
 
 from __future__ import annotations
@@ -32,12 +31,12 @@ from cerify.semantics.trees import subtrees
 # ---------------------------------------------------------------------------------------------------------------------
 # The search for a table on which two row patterns have different matches at some row: ordered sets of threads.
 #
-# From a row on both prioritized automata are determinized together: after each row there are the states that may take
-# the next one, in the order of preference, and the match that is there if none of them is completed. A table is taken
-# as its word, which says which conditions are true in each row. To see whether the matches are the same, threads have
-# numbers: those of equal numbers have the same labels so far.
+# From the row where the matches start, both prioritized automata are determinized together. After each row there are
+# the states that may take the next row, in the order of preference, and the match if none of them is completed. A table
+# is represented by its word. Threads have numbers, so that matches can be compared: threads with equal numbers have
+# given the rows so far the same labels.
 
-MOST_CONDITIONS = 12  # that threads ask for in one row
+MOST_CONDITIONS = 12  # the greatest number of conditions that threads evaluate in one row
 Key: TypeAlias = Hashable
 
 
@@ -53,7 +52,11 @@ class OrderedThreads(NamedTuple):
 
 
 class SearchState(NamedTuple):
-    """A state of the search between two rows: the threads of both clauses (None before the start), known facts."""
+    """A state of the search between two rows.
+
+    threads: those of both clauses; None before the matches start. known: how far each fact is matched (`known_after`).
+    begins: whether the next row is the first of the partition. row_taken: whether the threads have taken a row.
+    """
 
     threads: tuple[OrderedThreads, OrderedThreads] | None
     known: frozenset[tuple[int, int]] = frozenset()
@@ -63,10 +66,10 @@ class SearchState(NamedTuple):
 
 @dataclass
 class SeparationSearch:
-    """A search through the automata of two clauses, on words of their conditions. limit: the greatest number of
-    transitions.
+    """A search through the automata of two clauses, on words of their conditions.
 
-    claim: whether a row where only the right clause has a match is a difference too.
+    claim: with "contained", a row where only the right clause has a match is not a difference. limit: the greatest
+    number of transitions.
     """
 
     automata: tuple[Automaton, Automaton]
@@ -78,7 +81,7 @@ class SeparationSearch:
 
     @cached_property
     def before(self) -> bool:
-        """Return whether rows before the start of the matches make a difference."""
+        """Return whether rows before the start of the matches can make a difference."""
         return self.clauses.reach("PREV") > 0 or any(way.start for A in self.automata for way in A.first)
 
     def separation(self, facts: Sequence[Fact]) -> Word | None:
@@ -96,7 +99,8 @@ class SeparationSearch:
                 self.transitions += 1
                 if self.transitions > self.limit:
                     raise BudgetExceeded(
-                        f"the comparison has more than {self.limit} transitions between sets of threads"
+                        f"the comparison has more than {self.limit} transitions between sets of threads; raise the "
+                        "budget"
                     )
                 if later in words:
                     continue
@@ -115,8 +119,9 @@ class SeparationSearch:
         return left.ended != right.ended and not missing and may_end(facts, now.known)
 
     def after(self, now: SearchState, facts: Sequence[Fact]) -> Iterator[tuple[Letter, SearchState]]:
-        """Yield each letter for another row with the state after it. A letter has only the conditions that must be
-        known.
+        """Yield each letter that the next row may have, with the state after it.
+
+        A letter has only the conditions that threads evaluate.
         """
         if now.threads is None:
             begun = tuple(
@@ -167,8 +172,9 @@ class SeparationSearch:
 def threads_of(
     alive: Iterable[tuple[Sequence[Way], Key]], best: Key | None, begins: bool, longest: bool = False
 ) -> OrderedThreads:
-    """Return the next threads, given the live ones. best: the match if no live thread completes.
+    """Return the threads that may take the next row.
 
+    alive: the transitions and the key of each thread that took the last row. best: the match if none of them completes.
     longest: whether threads continue after a preferred one is completed, because a longer match wins.
     """
     found: dict[int, Key] = {}
@@ -192,7 +198,7 @@ def threads_of(
 
 
 def _numbered(left: OrderedThreads, right: OrderedThreads) -> tuple[OrderedThreads, OrderedThreads]:
-    """Return the threads with the labels of rows replaced by numbers from 0 on."""
+    """Return the threads with their keys replaced by numbers from 0 on; equal keys get equal numbers."""
     numbers: dict[Key, int] = {}
 
     def number(key: Key | None) -> Key | None:
@@ -218,11 +224,11 @@ MOST_FACTS = 300
 def compare(
     left: MatchRecognize, right: MatchRecognize, claim: Claim, level: Level, schema: Schema | None, budget: Budget
 ) -> Equivalent | Contained | Different:
-    """Return the verdict on two clauses. Raises Unsupported if it could not be decided, and BudgetExceeded.
+    """Return the verdict on two clauses. Raises BudgetExceeded, and Unsupported if the clauses cannot be decided.
 
-    The matches are compared, not the results of MEASURES. If at each row both clauses start the same match or none,
-    they have the same matches for every AFTER MATCH SKIP. Containment of
-    matches that start at different rows is decided for TO NEXT ROW only.
+    The matches are compared, not the results of MEASURES. If both clauses start the same match, or none, at each row,
+    they have the same matches for every AFTER MATCH SKIP. If they differ at some row, containment is proved only for
+    clauses that search for a match at every row.
     """
     asked = ClauseComparison(ClausePair.from_clauses(left, right, schema), claim, level, schema, budget)
     if claim == "contained" and (found := asked.difference("contained")) is not None:
@@ -239,7 +245,7 @@ def compare(
 def shortest_match(q: MatchRecognize, schema: Schema | None, budget: Budget) -> Stream | None:
     """Return a shortest table in which a clause has a match; None if no table has one.
 
-    Raises Unsupported if that is not decided, BudgetExceeded.
+    Raises BudgetExceeded, and Unsupported if this cannot be decided.
     """
     anywhere = replace(q, skip=RowSkip("next row"))
     nowhere = replace(anywhere, pattern=rows.RowConcatenation(q.pattern, _NEVER))
@@ -263,9 +269,9 @@ class ClauseComparison:
     facts: list[Fact] = field(default_factory=list)
 
     def difference(self, starting: Claim) -> Different | None:
-        """Return a difference of the clauses, if the matches that start at one row differ, or are not contained.
+        """Return a difference of the clauses, if the matches that start at some row refute the claim `starting`.
 
-        Raises Unsupported if they may differ at a row, but no table is found on which the clauses differ.
+        Return None if no row does. Raises Unsupported if a row may, but no table is found on which the clauses differ.
         """
         left, right = self.clauses.left, self.clauses.right
         search = SeparationSearch(
@@ -279,7 +285,7 @@ class ClauseComparison:
         while (word := search.separation(self.facts)) is not None:
             if (fact := solver.refuted(word)) is None:
                 for S in solver.tables(word):
-                    with suppress(IllFormed):  # where AFTER MATCH SKIP leads nowhere
+                    with suppress(IllFormed):  # AFTER MATCH SKIP has no row to skip to
                         if (found := difference_on(S, left, right, self.claim, self.level)) is not None:
                             return replace(found, shortest=True)
                 raise Unsupported(_undecided(len(word), skips=starting != self.claim))
@@ -290,25 +296,25 @@ class ClauseComparison:
 
 
 def _undecided(number: int, skips: bool) -> str:
-    """Return why there is no verdict, where the matches may differ on a table of `number` rows."""
+    """Return why there is no verdict although the matches may differ on a table of `number` rows."""
     table = f"no table of {number} row{'s' * (number != 1)} was found that shows it"
     if skips:
         return (
-            "the right has each match of the left where it does not skip its first row; whether it may skip that is not"
-            f" decided, and {table}; ask with AFTER MATCH SKIP TO NEXT ROW in both"
+            "the right clause has each match of the left, unless it skips the first row of the match. It may skip that "
+            f"row, but {table}. Use AFTER MATCH SKIP TO NEXT ROW in both clauses"
         )
-    return f"they may differ where a match starts, and {table}"
+    return f"the matches that start at a row may differ, but {table}"
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What of a row pattern has no effect: parts of which no match has a row, reluctant quantifiers that might be greedy.
+# Find parts of a row pattern that never have a row in a match, and reluctant quantifiers that could be greedy.
 #
-# Both are questions about two clauses: whether the labels of matches stay the same if the variables of the part have
-# other names, or if the quantifier is greedy. What is found has no effect on any table.
+# Both are comparisons of two clauses: do the labels of matches stay the same if the variables of the part get other
+# names, or if the quantifier becomes greedy? What is found holds for every table.
 
 LIMIT = Budget(states=2_000)
 OTHER = "'"
-"""What is added to a variable for another name, which no clause has, of a variable with the same condition."""
+"""A suffix that makes a name that no clause has, for a variable with the same condition."""
 
 
 def parts_without_rows(q: MatchRecognize, schema: Schema | None = None) -> list[rows.Pattern]:
@@ -381,7 +387,7 @@ def _renamed(p: Any) -> Any:
 
 
 def _apart(p: Any) -> Any:
-    """Return the pattern with other names for variables in rows that are left out of the output."""
+    """Return the pattern with other names for the variables in exclusions, whose rows are left out of the output."""
     if isinstance(p, rows.Exclusion):
         return _renamed(p)
     below = trees.children(p)
@@ -395,10 +401,11 @@ def _may_be_empty(p: rows.Pattern) -> bool:
 # ---------------------------------------------------------------------------------------------------------------------
 # Conditions of DEFINE that are never true, and clauses that match no table.
 #
-# What is found is so on all tables; of what is not found nothing is said. A part of a condition is always NULL if it
-# looks at rows that are not there: of a variable whose rows all come later, or beyond the frame of WINDOW.
+# A condition that is found is never true on any table, but not every such condition is found. A part of a condition is
+# always NULL if it looks at rows that do not exist: rows of a variable that all come later, or rows outside the frame
+# of WINDOW.
 
-MOST = 20_000  # states of the automaton and rows of a frame that are looked at
+MOST = 20_000  # the greatest number of pairs of a state of the automaton and a row of a frame
 Why: TypeAlias = Literal["NULL", "no row", "one row", "contradiction"]
 
 
@@ -416,7 +423,7 @@ class NeverTrue:
 
 @dataclass(frozen=True)
 class DefineConditions:
-    """The conditions of a clause and the automaton of its pattern. Raises BudgetExceeded."""
+    """The conditions of a clause and the automaton of its pattern. The methods raise BudgetExceeded."""
 
     q: MatchRecognize
     budget: Budget = Budget()
@@ -455,7 +462,9 @@ class DefineConditions:
         A, window = self.automaton, self.q.window
         last = 0 if window is None else self._last_depth()
         if len(A.variables) * (last + 1) > MOST:
-            raise BudgetExceeded(f"the search would take more than {MOST} pairs of a state and a row of a frame")
+            raise BudgetExceeded(
+                f"the pattern and the frame have more than {MOST} pairs of a state and a row; use a smaller frame"
+            )
         dead = {one.variable for one in self.never_true()}
         end = last if window is not None and window.following is not None else None
         start = range(last + 1) if window is not None and window.seek else (0,)
@@ -476,7 +485,7 @@ class DefineConditions:
         return False
 
     def _last_depth(self) -> int:
-        """Return the last row of a frame that conditions tell apart from later ones."""
+        """Return the number of the last row of a frame that conditions can distinguish from later rows."""
         assert self.q.window is not None
         inside = (node for e in self.q.conditions.values() for node in trees.subtrees(e))
         offsets = (node.offset for node in inside if isinstance(node, rows.Physical))
@@ -489,7 +498,7 @@ class DefineConditions:
         return _View(self, A, depth).never(self.q.conditions[A]) is not None
 
     def _contradicts(self, A: str) -> bool:
-        """Return whether the condition of A can never be true; only conditions on one row's columns are tried."""
+        """Return whether the condition of A can never be true; False if it depends on more than one row's columns."""
         try:
             predicate = predicate_of(self.q.conditions[A], [U for U, its in self.q.unions.items() if A in its])
         except Unsupported:
@@ -501,7 +510,7 @@ class DefineConditions:
 class _View:
     """The rows that the condition of a variable sees.
 
-    depth: the place of the variable's row in the frame, None for any place.
+    depth: the place of the variable's row in the frame; None if it may be any place.
     """
 
     conditions: DefineConditions
@@ -565,7 +574,7 @@ class _View:
         return other < 0 or (window is not None and window.following is not None and other > window.following)
 
     def _plain(self, e: rows.Expression) -> rows.Expression:
-        """Return the expression with the variable dropped from columns of the row itself."""
+        """Return the expression with columns of the current row without their variable."""
         if isinstance(e, rows.RowColumn):
             own = e.variable is not None and self.variable in self.conditions.q.unions[e.variable]
             return replace(e, variable=None) if own else e
@@ -574,9 +583,9 @@ class _View:
 
 
 def fewest(p: rows.Pattern) -> Iterator[rows.Quantified]:
-    """Yield the reluctant quantifiers at the end of a pattern, which take their least number of iterations.
+    """Yield the reluctant quantifiers at the end of a pattern, which always take their least number of iterations.
 
-    Only those with at least one iteration, and with a choice, are included.
+    Only quantifiers with a choice, and with at least one iteration, are included.
     """
     match p:
         case rows.RowConcatenation(_, right):

@@ -1,7 +1,8 @@
-"""Ask z3 whether a partition can have a word of conditions: for a fact that refutes it, or for a table that has it.
+"""Ask z3 whether a partition can have a word, which says for each row which conditions are true.
 
-z3 gets a weaker model of some expressions (`SymbolicRows`), so a word that it refutes is impossible in every table. A
-table that it finds may still lack the word; so the definition tries each table.
+The answer is a fact that refutes the word, or a table that has it. z3 gets a weaker model of some expressions
+(`SymbolicRows`), so a word that it refutes is impossible in every table. A table that z3 finds may still not have the
+word, so each table is checked by the definition.
 """
 
 from __future__ import annotations
@@ -43,20 +44,20 @@ from cerify.semantics.values import (
 )
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The conditions of clauses of MATCH_RECOGNIZE that look at columns alone, and what cannot be true of them in a table.
+# The conditions of MATCH_RECOGNIZE clauses that depend on columns only, and facts about these conditions.
 #
-# Two conditions that are the same expression are one, whatever the variables. A word says of each row of a partition
-# which conditions are true and which are not; a fact is a factor that the word of no partition has.
+# Equal expressions count as one condition, even for different variables. A word says for each row of a partition which
+# conditions are true and which are not. A fact is a sequence of letters that the word of no partition contains.
 
-FARTHEST = 50  # rows that PREV and NEXT may look back or on; each makes what the solver is told longer
+FARTHEST = 50  # how many rows PREV and NEXT may look back or ahead: each row adds constraints for the solver
 
 
 @dataclass(frozen=True)
 class ClausePair:
     """Two clauses with the same partitions and order, and their conditions.
 
-    Raises Unsupported for a condition that depends on the match so far, not only on columns. Columns have the names of
-    the schema, or else the names of their first mention.
+    Raises Unsupported for a condition that depends on the match so far, not only on columns. A column is written as in
+    the schema, or else as in its first mention.
     """
 
     left: MatchRecognize
@@ -76,9 +77,9 @@ class ClausePair:
                 raise refused
         for e in (*found.left.keys, *found.right.keys):
             if not isinstance(e, rows.RowColumn):
-                raise Unsupported("PARTITION BY and ORDER BY list more than columns", e.span)
+                raise Unsupported("only columns can stand in PARTITION BY and ORDER BY of clauses to compare", e.span)
         if any(found.reach(function) > FARTHEST for function in ("PREV", "NEXT")):
-            raise Unsupported(f"PREV and NEXT look further than {FARTHEST} rows")
+            raise Unsupported(f"PREV or NEXT looks further than {FARTHEST} rows")
         if found.left.window is not None or found.right.window is not None:
             raise Unsupported("clauses with WINDOW cannot be compared, because each row has the match of its own frame")
         if _table_order(found.left) != _table_order(found.right):
@@ -89,7 +90,7 @@ class ClausePair:
 
     @cached_property
     def conditions(self) -> tuple[rows.Expression, ...]:
-        """Return the distinct conditions; each is numbered by its place."""
+        """Return the distinct conditions. The number of a condition is its index."""
         return tuple(dict.fromkeys(e for q in (self.left, self.right) for e in _conditions(q).values()))
 
     @cached_property
@@ -112,7 +113,7 @@ class ClausePair:
     def labels(self, level: Level) -> Level:
         """Return the level on which to compare matches that start at one row.
 
-        It is labels if AFTER MATCH SKIP depends on them.
+        It is "valuations" if AFTER MATCH SKIP depends on the labels of rows.
         """
         return level if self.left.skip.variable is None else "valuations"
 
@@ -123,7 +124,7 @@ class ClausePair:
 
 
 def _place(q: MatchRecognize) -> tuple[str, frozenset[str]]:
-    """Return where AFTER MATCH SKIP goes, and for TO a variable the primary variables that it means."""
+    """Return where AFTER MATCH SKIP goes; if it names a variable, also the primary variables of that variable."""
     return q.skip.to, frozenset() if q.skip.variable is None else q.unions[q.skip.variable]
 
 
@@ -143,7 +144,7 @@ def _conditions(q: MatchRecognize) -> dict[str, rows.Expression]:
 
 
 def on_row(e: rows.Expression, variable: str) -> rows.Expression:
-    """Return the condition of a variable without variable names: its own row becomes the current row."""
+    """Return the condition of a variable without variable names, so that it depends on the current row."""
     match e:
         case rows.RowColumn():
             return rows.RowColumn(e.name, quoted=True)
@@ -158,11 +159,10 @@ def on_row(e: rows.Expression, variable: str) -> rows.Expression:
 def known_after(
     facts: Sequence[Fact], known: frozenset[tuple[int, int]], letter: Letter, first: bool
 ) -> frozenset[tuple[int, int]] | None:
-    """Return for each fact how many of its rows the end of a word matches, after another row.
+    """Return the pairs (fact, n) such that, after another row, the word ends with the first n rows of the fact.
 
-    Return None if the word now contains all rows of a fact. Facts about the end of a partition do not count here.
-
-
+    Return None if the word now contains all rows of a fact, except of facts about the end of a partition. known: the
+    pairs before this row. first: whether this is the first row of the partition.
     """
     begun = known | {(i, 0) for i, fact in enumerate(facts) if first or not fact.first}
     longer = {(i, n + 1) for i, n in begun if n < len(facts[i].rows) and facts[i].rows[n] <= letter}
@@ -172,12 +172,12 @@ def known_after(
 
 
 def may_end(facts: Sequence[Fact], known: frozenset[tuple[int, int]]) -> bool:
-    """Return whether a partition may end after rows with these facts."""
+    """Return whether a partition may end after rows with these pairs of `known_after`."""
     return all(n < len(facts[i].rows) for i, n in known)
 
 
 def longest(p: rows.Pattern) -> int:
-    """Return the greatest number of rows of a labelling: 0, 1, or 2 for more than one."""
+    """Return the greatest number of rows that a pattern can match: 0, 1, or 2 for more than one."""
     match p:
         case rows.RowVariable():
             return 1
@@ -198,12 +198,12 @@ def longest(p: rows.Pattern) -> int:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The rows of a partition as terms of z3: what its cells hold, and where conditions are true.
+# The rows of a partition as terms of z3: the values of cells, and where conditions are true.
 #
-# A value is of a kind and a point of a line, on which the values of this kind have their order; texts are between
-# those that the conditions name. Without a schema a column has a value of any kind in each row, or NULL. What LIKE,
-# CAST and || give is not known, nor what arithmetic gives, which floats round, but on columns of whole numbers; for a
-# table it is taken to be exact.
+# A value has a kind, and a number that is its place in the order of this kind. Strings lie between the strings of the
+# conditions. Without a schema, a column may have a value of any kind, or NULL, in each row. The results of LIKE, CAST
+# and || are unknown, and those of arithmetic too, because floats are rounded; only arithmetic on integer columns is
+# known. To find a table, arithmetic is assumed to be exact.
 
 NULL, NUMBER, NAN, TEXT, TRUTH, TIME, SPAN = range(7)  # no column holds a span, the difference of two times
 KINDS: Mapping[ValueType, tuple[int, ...]] = {
@@ -212,7 +212,7 @@ KINDS: Mapping[ValueType, tuple[int, ...]] = {
 CALLED: Mapping[str, tuple[int, ...]] = {
     "number": (NUMBER, NAN), "string": (TEXT,), "bool": (TRUTH,), "timestamp": (TIME,),
 }  # fmt: skip
-"""Of which kinds an argument or the result of a function is."""
+"""The kinds that an argument or the result of a function may have."""
 Truth = tuple[Any, Any]
 """Whether a condition is true, and whether it is false; NULL is neither."""
 
@@ -227,7 +227,8 @@ class ValuePoint(NamedTuple):
 class SymbolicRows:
     """Some rows of a partition, and the rows around them that conditions look at, as z3 terms.
 
-    exact: true for a table, where arithmetic is exact; false for facts, which hold whatever is rounded.
+    exact: True to find a table, where arithmetic is assumed to be exact; False for facts, which hold for every
+    rounding.
     """
 
     def __init__(self, clauses: ClausePair, schema: Schema | None, number: int, exact: bool) -> None:
@@ -269,11 +270,11 @@ class SymbolicRows:
 
     @cached_property
     def calls(self) -> list[rows.RowCall]:
-        """Return the functions of values of columns."""
+        """Return the function calls that depend on columns."""
         return [one for one in self.nodes if isinstance(one, rows.RowCall) and rows.lookups(one)]
 
     def _texts_of_calls(self) -> Iterator[str]:
-        """Yield a text of each class that the regular expressions distinguish, and the results of functions."""
+        """Yield a text of each class that regular expressions distinguish, and arguments and results of functions."""
         if not self.exact or not self.calls:
             return
         patterns = {
@@ -292,7 +293,7 @@ class SymbolicRows:
     # --- rows and cells -----------------------------------------------------------------------------------------------
 
     def has_row(self, r: int) -> Any:
-        """Return whether the partition has a row r."""
+        """Return the z3 term that says that the partition has row r."""
         return z3.Bool(f"there {r}")
 
     def cell(self, name: str, r: int) -> ValuePoint:
@@ -304,17 +305,17 @@ class SymbolicRows:
         return z3.Bool(f"condition {i} {r}") if true else z3.Not(z3.Bool(f"condition {i} {r}"))
 
     def collect_literals(self, word: Word, first: bool, last: bool) -> list[Any]:
-        """Return the literals which say that the rows of the word exist and their conditions are as its letters say.
+        """Return the literals which say that the rows of a word exist, with conditions true or false as in its letters.
 
-        first, last: also that no row stands before the word, or after it, in the partition.
+        first, last: whether they also say that no row comes before the word, or after it, in the partition.
         """
         ends = [z3.Not(self.has_row(-1))] * first + [z3.Not(self.has_row(len(word)))] * last
         literals = [self.literal(i, true, r) for r, letter in enumerate(word) for i, true in letter]
         return [*ends, *literals, *(self.has_row(r) for r in range(len(word)))]
 
     def rules(self) -> Iterator[Any]:
-        """Yield the constraints on any table: no gaps, columns of their kinds, one key, an order, and the conditions'
-        meaning.
+        """Yield the constraints on every table: no gaps between rows, values of the columns' types, one partition key,
+        rows in order, and the meaning of the conditions.
         """
         for r, after in pairwise(self.around):
             known = z3.And(self.has_row(r), self.has_row(after))
@@ -395,7 +396,7 @@ class SymbolicRows:
         return ValuePoint(kind, z3.If(true, z3.RealVal(1), z3.RealVal(0)))
 
     def _called(self, e: rows.RowCall, function: str, values: Sequence[ValuePoint]) -> ValuePoint:
-        """Return the value of a function: computed for the texts of a table, else an unknown one of its type."""
+        """Return the value of a function: for a table the value for each text, else an unknown value of its type."""
         known = FUNCTIONS[function]
         varying = [x for x, one in zip(values, e.arguments, strict=True) if rows.lookups(one)]
         if self.exact:
@@ -410,7 +411,7 @@ class SymbolicRows:
         return _either(z3.And(*fits, among(found.kind, (*CALLED[own], NULL))), found, self.null)
 
     def _constant(self, value: Nullable) -> ValuePoint:
-        """Raise Unsupported for infinity, and for a whole number beyond binary64."""
+        """Return the point of a constant. Raises Unsupported for infinity and for an integer beyond binary64."""
         match value:
             case None:
                 return self.null
@@ -420,7 +421,7 @@ class SymbolicRows:
                 if value != value:
                     return _point(NAN, 0)
                 if abs(value) > sys.float_info.max:
-                    raise Unsupported("a condition compares with infinity, or with a number beyond binary64")
+                    raise Unsupported("a condition has a constant that is infinite or beyond binary64")
                 return _point(NUMBER, Fraction(value))
             case str():
                 return _point(TEXT, self.texts.index(value)) if value in self.texts else _unknown(f"text {value}")
@@ -430,9 +431,9 @@ class SymbolicRows:
                 return _point(SPAN, value // timedelta(microseconds=1))
 
     def _calculated(self, sign: str, left: rows.Expression, right: rows.Expression, r: int) -> ValuePoint:
-        """Return the value of + - * / % for numbers, and of || for texts.
+        """Return the value of + - * / % on numbers, and of || on texts; `_timed` gives the value on other operands.
 
-        It is NULL for other values, and where it is too large.
+        It is NULL after a division by 0. An unknown value may be NULL too, as it is where it is too large.
         """
         x, y = self._value(left, r), self._value(right, r)
         kind = TEXT if sign == "||" else NUMBER
@@ -451,9 +452,9 @@ class SymbolicRows:
         return _either(z3.And(x.kind == kind, y.kind == kind), result, self._timed(sign, x, y))
 
     def _timed(self, sign: str, x: ValuePoint, y: ValuePoint) -> ValuePoint:
-        """Return the value of + and - where an operand is a time or a span; a time beyond the years 1 to 9999 is NULL.
+        """Return the value of an operator on times and spans, and NULL on other operands.
 
-        A span times a number is not computed.
+        A time outside the years 1 to 9999 is NULL. A span times or divided by a number is unknown.
         """
         if sign in ("*", "/"):
             numbers = z3.And(x.kind == NUMBER, y.kind == SPAN) if sign == "*" else z3.BoolVal(False)
@@ -474,7 +475,7 @@ class SymbolicRows:
         return found
 
     def _has_float(self, *operands: rows.Expression) -> bool:
-        """Return whether a column or constant is a float, by the schema or by its text."""
+        """Return whether the operands have a float constant, or a column that is a float in the schema."""
         nodes = (node for e in operands for node in subtrees(e))
         return any(
             isinstance(node.value, float)
@@ -497,8 +498,8 @@ class SymbolicRows:
         return False
 
     def _of_schema(self, schema: Schema) -> Iterator[Any]:
-        """Yield the constraints of the schema: a row has a type and values only in its columns;
-        integers have 64 bits.
+        """Yield the constraints of the schema: a row has an event type, and values only in the columns of that type.
+        Integers have 64 bits.
         """
         place = {R: self.texts.index(R) for R in schema.types}
         for r in self.around:
@@ -546,7 +547,7 @@ class SymbolicRows:
         return z3.And(x.kind == TRUTH, x.at == 1), z3.And(x.kind == TRUTH, x.at == 0)
 
     def _compared(self, comparator: str, x: ValuePoint, y: ValuePoint) -> Truth:
-        """Compare values of one kind, where NaN counts as a number; other comparisons are NULL."""
+        """Compare values of the same kind, where NaN is also a number; a comparison of different kinds is NULL."""
         ordered = z3.And(x.kind == y.kind, x.kind != NULL, x.kind != NAN)
         unordered = z3.And(among(x.kind, (NUMBER, NAN)), among(y.kind, (NUMBER, NAN)), z3.Not(ordered))
         true = z3.Or(z3.And(ordered, COMPARE[comparator](x.at, y.at)), z3.And(unordered, comparator == "<>"))
@@ -580,7 +581,7 @@ def _flags_first(pattern: str) -> str:
 
 
 def _of_text(e: rows.RowCall, text: str) -> Nullable:
-    """Return the value of a function of one text and constants."""
+    """Return the value of a function call if its argument that depends on a column is this text."""
     return combined(e, [text if rows.lookups(one) else _folded(one) for one in e.arguments], STANDARD)
 
 
@@ -613,21 +614,21 @@ def _both(one: Truth, other: Truth) -> Truth:
     return z3.And(one[0], other[0]), z3.Or(one[1], other[1])
 
 
-STEPS = 500_000  # of z3 for one question; a limit of time would make the answer depend on the machine
-SMALL = 9  # a table has numbers from 0 to this one where it can
-MADE_LEAST = 60  # cells of a table, of which each is made as small as it can be
+STEPS = 500_000  # z3's limit for one question: with a time limit the answer would depend on the machine
+SMALL = 9  # the numbers of a table are from 0 to this number, if possible
+MADE_LEAST = 60  # in a table of at most so many cells, each value is made as small as possible
 COMPARING = rows.RowComparison | rows.RowBetween | rows.RowIn | rows.RowLike
 
 
 @dataclass(frozen=True)
 class Solver:
-    """Asks z3 about the conditions of two clauses, on tables of a schema."""
+    """Asks z3 which words of conditions the tables of a schema can have."""
 
     clauses: ClausePair
     schema: Schema | None
 
     def refuted(self, word: Word) -> Fact | None:
-        """Return a fact that contradicts the word of a whole partition; None if none is found."""
+        """Return a fact that proves that no partition has this word; None if no fact is found."""
         asked = _Question(SymbolicRows(self.clauses, self.schema, len(word), exact=False))
         there, literal = asked.rows.has_row, asked.rows.literal
         known: dict[Any, tuple[int, tuple[int, bool] | None]] = {there(r): (r, None) for r in range(len(word))}
@@ -643,7 +644,7 @@ class Solver:
         return Fact(tuple(letters), first in core, last in core)
 
     def holds(self, fact: Fact) -> bool:
-        """Return whether no partition has the rows of a fact, as far as z3 can decide."""
+        """Return whether z3 proves that no partition has the rows of a fact."""
         asked = _Question(SymbolicRows(self.clauses, self.schema, len(fact.rows), exact=False))
         return bool(asked.answer(asked.rows.collect_literals(fact.rows, fact.first, fact.last)) == z3.unsat)
 
@@ -655,13 +656,13 @@ class Solver:
             if asked.answer([*known, *simpler]) == z3.sat:
                 try:
                     table = asked.least([*known, *simpler], self.schema)
-                except (OverflowError, ValueError):  # of a number that no float can have, or of too many digits
+                except (OverflowError, ValueError):  # a number is beyond the floats, or has too many digits
                     continue
                 yield table
 
 
 class _Question:
-    """A question about rows of a partition."""
+    """A solver with the constraints on some rows of a partition."""
 
     def __init__(self, rows_: SymbolicRows) -> None:
         self.rows = rows_
@@ -676,7 +677,7 @@ class _Question:
         return self.solver.check(*known)
 
     def core(self, known: Sequence[Any]) -> list[Any] | None:
-        """Return a smallest part of `known` that is contradictory; None if `known` is satisfiable."""
+        """Return a minimal contradictory part of `known`; None if no contradiction is proved."""
         if self.answer(known) != z3.unsat:
             return None
         core = list(self.solver.unsat_core())
@@ -699,7 +700,7 @@ class _Question:
         yield []
 
     def _expected(self, name: str) -> int:
-        """Return the kind of a column: from the schema, or from what it is compared with, or a number."""
+        """Return the kind of a column in the schema, or else of the constants it is compared with, or else NUMBER."""
         if name == TYPE:
             return TEXT
         if name in self.rows.types:
@@ -716,7 +717,7 @@ class _Question:
         return TIME if spans else next((KINDS[value_type_of(value)][0] for value in found), NUMBER)
 
     def least(self, known: list[Any], schema: Schema | None) -> Stream:
-        """Return the solver's rows with the least integers, cell by cell, so that every solver returns the same."""
+        """Return a table with the least possible integer in each cell, so that it does not depend on the solver."""
         cells = [self.rows.cell(name, r) for r in range(self.rows.number) for name in self.rows.names if name != TYPE]
         for x in cells if len(cells) <= MADE_LEAST else ():
             for n in range(SMALL + 1):
@@ -747,8 +748,9 @@ class _Question:
         return float(value) if type(value) is int and self.rows.types.get(name) == "float" else value
 
     def _texts(self, points: Iterable[Fraction]) -> dict[Fraction, str]:
-        """Return a text for each point, in the same order as the points. The whole numbers from 0 on have the texts of
-        the conditions.
+        """Return a text for each point, in the same order as the points.
+
+        The points 0, 1, 2, … have the texts of the conditions.
         """
         found = {Fraction(i): text for i, text in enumerate(self.rows.texts)}
         before, n = "", 0
