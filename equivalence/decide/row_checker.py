@@ -46,7 +46,7 @@ class CheckedSide(NamedTuple):
 
 
 class CheckedState(NamedTuple):
-    """A state between two rows: the clauses' sides (None before the matches start), and the last letters of the word."""
+    """A state between two rows: the clauses' sides (None before the matches start), and the last letters of a word."""
 
     sides: tuple[CheckedSide, CheckedSide] | None = None
     letters: Word = ()

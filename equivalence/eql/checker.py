@@ -1,12 +1,14 @@
 """Check a certificate for two EQL rules, with independent code.
 
-The search (decide.py) moves sequences from place to place, and looks for the values of an event field by field. Here
-*runs* are followed, as the definition has them, and a solver's theory of strings and numbers decides which tests one
-event can pass. The two share the syntax of EQL and its tests of one event, as the oracle and the evaluators do.
+The search (decide.py) moves sequences from place to place, and looks for the values of an event field by field. The
+check follows *runs* instead, as the definition does, and a solver with theories of strings and numbers decides which
+tests one event can pass. Search and check share the syntax of EQL and its tests of one event, as the oracle and the
+evaluators do.
 
-The solver has no model of regular expressions, blocks of addresses, most functions, and tests of several fields: such a
-test may be true or false, but alike in both rules. So it considers more events possible than there are. A claim about
-all of these holds for the real ones; if the claim fails for them, the certificate is refused.
+The solver has no model of regular expressions, blocks of addresses, most functions, and tests of several fields. Such a
+test may be true or false, but has the same value in both rules. So the solver also considers some events that cannot
+exist. If the claim holds for all events that it considers, it holds for the real ones; if not, the certificate is
+refused.
 """
 
 from __future__ import annotations
@@ -31,8 +33,8 @@ Run: TypeAlias = tuple[int, ...]
 """The events of a run, numbered as they came."""
 MOST_ROUNDS = 4_000
 PATIENCE = 500
-"""Milliseconds for a question about the values of one field."""
-LAST_CHARACTER = 0x2FFFF  # of the solver's texts
+"""Milliseconds that the solver has for a question about the values of one field."""
+LAST_CHARACTER = 0x2FFFF  # the last character that the solver's texts can have
 TEXT, NUMBER, TRUTH, OTHER = range(4)
 
 
@@ -49,10 +51,10 @@ def find_flaw(certificate: Certificate, left: eql.EqlQuery, right: eql.EqlQuery,
         return f"{reason}, and are not the same step by step"
     windowed = isinstance(left.body, eql.EventSequence) and left.body.maxspan is not None
     if windowed and certificate.order == "any":
-        return "with maxspan the claim needs times that never decrease"
+        return "the rules have maxspan, but the certificate does not say that times never decrease"
     letters = [frozenset(letter) for letter in certificate.letters or ()]
     if any(not 0 <= number < len(filters) for letter in letters for number in letter):
-        return f"the letters number {len(filters)} filters, from 0 on"
+        return f"a letter has a filter number that is out of range: the rules have {len(filters)} filters"
     if (missing := events.beyond(letters)) is not None:
         shown = ", ".join(eql.show_filter(filters[number]) for number in missing) or "none"
         return f"the letters do not list an event that passes exactly these filters: {shown}"
@@ -79,7 +81,7 @@ def _filters_in_order(query: eql.EqlQuery) -> list[eql.EventFilter]:
 
 
 def _outline(query: eql.EqlQuery) -> tuple[Any, ...]:
-    """Return the parts of a rule besides its filters. The order of the fields of a key does not count."""
+    """Return all parts of a rule except its filters, independent of the order of the key's fields."""
     body, window, keys = query.body, None, tuple[eql.EventField, ...]()
     if not isinstance(body, eql.EventFilter):
         keys = body.keys
@@ -112,7 +114,7 @@ def _why_not_followed(left: eql.EqlQuery, right: eql.EqlQuery) -> str | None:
 
 
 def _is_wider(left: eql.EqlQuery, right: eql.EqlQuery) -> bool:
-    """Return whether two sequences without missing events differ in the window alone, and the right one's is wider."""
+    """Return whether two sequences, without missing events, differ only in filters, or in a wider right window."""
     one, other = left.body, right.body
     if not (isinstance(one, eql.EventSequence) and isinstance(other, eql.EventSequence)) or left.pipes or right.pipes:
         return False
@@ -127,7 +129,7 @@ def _is_wider(left: eql.EqlQuery, right: eql.EqlQuery) -> bool:
 
 
 class _RunRule:
-    """The numbers of the filters of a sequence, or of one event, and of `until`."""
+    """A sequence, or one event, as the numbers of its steps' filters, and the number of the filter of `until`."""
 
     def __init__(self, query: eql.EqlQuery, numbers: Sequence[int]) -> None:
         ends = isinstance(query.body, eql.EventSequence) and query.body.until is not None
@@ -155,7 +157,7 @@ def _difference(
 ) -> str | None:
     """Follow both rules over all logs of one key; return what refutes the claim, or None. Raises BudgetExceeded.
 
-    Where times never decrease, the runs that are too old at an event are those that began first, and stay too old.
+    If times never decrease, the runs that are too old at an event are those that began first, and they stay too old.
     """
     start: tuple[tuple[Run, ...], tuple[Run, ...]] = ((), ())
     seen, pending = {start}, [start]
@@ -175,7 +177,7 @@ def _difference(
                 if asked.level == "positions":
                     ended, theirs = ended[-1:], theirs[-1:]
                 if ended != theirs and (ended or asked.claim == "equivalent"):
-                    return "after some events of the letters only one of the rules has a match"
+                    return "there is a log of the listed events on which only one of the rules has a match at the end"
                 names = {p: n for n, p in enumerate(sorted({p for runs in (left, right) for run in runs for p in run}))}
                 after = tuple(tuple(tuple(names[p] for p in run) for run in runs) for runs in (left, right))
                 if after not in seen:
@@ -198,7 +200,7 @@ class _PossibleEvents:
     """
 
     def __init__(self, filters: Sequence[eql.EventFilter], arrays: bool) -> None:
-        self._context = z3.Context()  # of its own, so that no other answer of the solver depends on it
+        self._context = z3.Context()  # its own, so that other answers of the solver do not depend on this one
         self._arrays, self._solver = arrays, z3.Solver(ctx=self._context)
         self._true: dict[eql.Condition, Any] = {}
         self._false: dict[eql.Condition, Any] = {}
@@ -223,8 +225,9 @@ class _PossibleEvents:
         return not pairs or self._model(z3.Or([self._passes[i] != self._passes[j] for i, j in pairs])) is None
 
     def beyond(self, letters: Iterable[frozenset[int]]) -> frozenset[int] | None:
-        """Return a set of filters that is not among these letters, such that some event passes these filters and no
-        others; None if there is none.
+        """Return the filters that some event passes, if no letter consists of exactly these filters.
+
+        Return None if there is no such event. An event that passes no filter needs no letter.
         """
         others = [z3.Or([p != (n in letter) for n, p in enumerate(self._passes)]) for letter in {*letters, frozenset()}]
         return self._model(z3.And(others))
@@ -253,7 +256,7 @@ class _PossibleEvents:
         self._solver.add(learned)
         return found
 
-    # --- conditions as formulas: is a condition true, or false, of the event ------------------------------------------
+    # --- conditions as formulas: the event makes a condition true, or false -------------------------------------------
 
     def _is(self, condition: eql.Condition, wanted: bool) -> Any:
         match condition:
@@ -300,7 +303,7 @@ class _PossibleEvents:
     # --- values -------------------------------------------------------------------------------------------------------
 
     def _conflicts(self, model: Any) -> Iterable[Any]:
-        """Yield clauses that exclude truths of the model that no value of a field has."""
+        """Yield clauses that exclude truth values of the model which no value of a field gives to its tests."""
         for tests in self._fields.values():
             truths = {test: z3.is_true(model.evaluate(self._true[test], model_completion=True)) for test in tests}
             chosen = [test for test in tests if truths[test]]
@@ -312,7 +315,7 @@ class _PossibleEvents:
     def _core(
         self, tests: Mapping[eql.Condition, Callable[[Any], Any]], true: list[eql.Condition], false: list[eql.Condition]
     ) -> list[eql.Condition]:
-        """Return a few tests whose truths no single value can have; none if one can, or it is unknown."""
+        """Return a few tests that no single value makes true and false like this; [] if one does, or it is unknown."""
         solver = z3.Solver(ctx=self._context)
         solver.set("timeout", PATIENCE)
         named = {self._bool(f"a{n}"): (test, test in true) for n, test in enumerate((*true, *false))}

@@ -1,15 +1,16 @@
-"""Decide whether two queries of EQL mean the same on every log, or one contains the other; else give a log.
+"""Decide whether two EQL queries mean the same on every log, or whether one contains the other; if not, return a log.
 
-The machines of two keys share nothing, so that rules with the same keys differ if and only if they differ on a log of
-one key. There both machines are followed side by side, over the letters of their filters (letters.py), as far as the
-sequences that wait in their places can be distinguished: by which of their events are the same, and in what order they
-came. Of times only one thing counts, which of the waiting sequences are too old. With one window for both rules these
-are always those that began first, and every way to grow old, one by one, is that of some times: the order of the times
-and of the times plus the window can be chosen freely (a semiorder; D. Scott and P. Suppes, 1958).
+Events of different keys do not affect each other. So rules with the same keys differ if and only if they differ on a
+log of one key. On such logs the slot machines of both rules (slots.py) are followed side by side, over the letters of
+their filters (letters.py). States differ only in which events the waiting sequences share, and in what order these
+came. Of the times, all that matters is which waiting sequences are too old. If both rules have the same window, these
+are always the sequences that began first. Every way in which they grow old, one by one, is possible: the order of the
+times and of the times plus the window can be chosen freely (a semiorder; D. Scott and P. Suppes, 1958).
 
-Values are single at first; where the rules are the same on such logs they are compared again with arrays. All other
-features (missing events, pipes, samples, other keys or windows) are decided if the rules agree step by step. Otherwise
-a search tries to find a log, and without one the answer is Undecided. Each log is replayed by the definition.
+At first each field has a single value. If the rules mean the same on such logs, they are compared again with arrays.
+Rules with other features (missing events, pipes, samples, different keys or windows) are decided if they agree step by
+step. Otherwise a search tries to find a log; if it finds none, the answer is Undecided. Each log is replayed by the
+definition.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ from cerify.semantics.errors import BudgetExceeded, IllFormed
 from cerify.semantics.events import TIME, Event, Match, Schema, Stream
 from cerify.semantics.values import Value, ValueType, time_at
 
-LONG = 4  # steps, from which on a log that follows them is tried before all logs are
+LONG = 4  # for rules with more steps, logs that follow the steps are tried before all logs
 MOST_KEY_CLASSES = 24
 KEYS_TRIED = 4
 
@@ -68,8 +69,8 @@ class Asked:
     """A question to decide: a claim about two rules.
 
     level: at "events" matches are compared by their events, at "positions" by the event at which the rule fires.
-    arrays: whether fields may have several values, as they may in an index. schema: that of the events of all logs;
-    None for any events.
+    arrays: whether fields may have several values, as they may in an index. schema: the schema of all logs; None if
+    they may have any events.
     """
 
     claim: Claim = "equivalent"
@@ -87,7 +88,7 @@ class Asked:
 def compare_rules(
     left: eql.EqlQuery, right: eql.EqlQuery, asked: Asked = Asked(), budget: Budget = Budget()
 ) -> Same | Different | Undecided:
-    """Return whether two queries are equivalent, or the left is contained in the right, on every log.
+    """Decide the claim `asked` about two queries: return Same, a log on which they differ, or Undecided.
 
     Queries that are too large to be compared are Undecided.
     """
@@ -101,9 +102,10 @@ def compare_rules(
 
 
 def find_counterexample(left: eql.EqlQuery, right: eql.EqlQuery, asked: Asked = Asked()) -> Stream | None:
-    """Return a log that refutes the claim by the definition; the logs tried follow the steps, or are random.
+    """Return a log that refutes the claim by the definition; None if none is found.
 
-    Only the events in these logs come from the decision. Raises BudgetExceeded.
+    The logs that are tried follow the steps, or are random. Their events are made by the code of the decision; nothing
+    else is. Raises BudgetExceeded.
     """
     comparison = _Comparison(left, right, asked, Budget())
     for arrays in (False, True) if asked.arrays else (False,):
@@ -151,7 +153,10 @@ def find_firing_log(query: eql.EqlQuery, asked: Asked = Asked(), arrays_first: b
 
 
 def replace_event(query: eql.EqlQuery, mutant: eql.EqlQuery, along: list[Event], asked: Asked) -> list[Event] | None:
-    """Return a log on which a query fires, except that one event distinguishes its step from the mutant's."""
+    """Replace an event of a log on which the query fires, so that only the query or the mutant takes it at its step.
+
+    along: that log. Return the new log, or None if the matches on it would not differ.
+    """
     body, steps = query.body, expanded_steps(query)
     others = expanded_steps(mutant)
     changed = [n for n, (step, other) in enumerate(zip(steps, others, strict=False)) if step.filter != other.filter]
@@ -170,7 +175,10 @@ def replace_event(query: eql.EqlQuery, mutant: eql.EqlQuery, along: list[Event],
 
 
 def fires_on_some_log(query: eql.EqlQuery, asked: Asked = Asked()) -> Same | Different | Undecided:
-    """Return a log on which a query matches, as Different; Same if there is none. Raises BudgetExceeded."""
+    """Return a log on which a query matches, as Different; Same if there is none; or Undecided.
+
+    Raises BudgetExceeded.
+    """
     never = eql.EventFilter(None, eql.FieldConstant(False))
     body = query.body
     if isinstance(body, eql.EventFilter):
@@ -180,10 +188,10 @@ def fires_on_some_log(query: eql.EqlQuery, asked: Asked = Asked()) -> Same | Dif
 
 
 def simplify_rule(query: eql.EqlQuery, asked: Asked = Asked(), budget: Budget = Budget()) -> tuple[eql.EqlQuery, bool]:
-    """Return a smaller rule with the same meaning, and whether all smaller ones were tried. Each step to it is decided.
+    """Return a smaller rule with the same meaning, and whether all reductions of it were tried.
 
-    A step removes a part of the rule: a condition, a value, a key, a step, the window. The seconds of the budget bound
-    the search.
+    A reduction removes a part of the rule: a condition, a value, a key, a step, or the window. It is made if the two
+    rules are decided to mean the same. The search ends when the seconds of the budget are over.
 
     >>> from cerify.semantics.eql.parse import parse
     >>> eql.show(simplify_rule(parse('A where x == "a" and x != null'))[0])
@@ -220,7 +228,7 @@ class _Comparison:
         self.filters = list(dict.fromkeys((*eql.filters_of(left), *eql.filters_of(right))))
         self.number = {f: i for i, f in enumerate(self.filters)}
         self._followed_keys = self._sorted = False
-        self.has_all_keys = True  # whether the values of keys that are compared stand for all others
+        self.has_all_keys = True  # whether the key values that are compared represent all values
 
     def verdict(self) -> Same | Different | Undecided:
         """Decide the question; if the budget is too small for that, search for a log on which the rules differ.
@@ -262,7 +270,7 @@ class _Comparison:
     def _over_keys(self, arrays: bool, key: PartialKey) -> Different | Undecided | None:
         """Compare the rules over the letters of one value of the key.
 
-        Where the keys differ by step, compare them over all values.
+        If the keys differ by step, compare the rules over all values.
         """
         differs: Undecided | None = None
         if not self._same_keys() and (found_soon := self._apart_by_one_event()) is not None:
@@ -280,9 +288,7 @@ class _Comparison:
         return differs
 
     def _apart_by_one_event(self) -> Different | None:
-        """Return a log along which one rule fires, except for one event that distinguishes its step
-        from the other's.
-        """
+        """Return a log on which one rule fires except for one event, which only one of the rules takes at its step."""
         for one, other in ((self.left, self.right), (self.right, self.left)):
             along = find_firing_log(one, replace(self.asked, arrays=False))
             events = None if along is None else replace_event(one, other, list(along), self.asked)
@@ -293,7 +299,10 @@ class _Comparison:
     # --- keys ---------------------------------------------------------------------------------------------------------
 
     def keys(self) -> Iterator[PartialKey]:
-        """Yield values of the key that conditions distinguish; fields at one place of the keys share a value."""
+        """Yield values of all key fields, one dictionary for each choice that conditions distinguish.
+
+        Fields at the same place of the keys have the same value.
+        """
         tested = {f.name for filter_ in self.filters for f in eql.fields_of(filter_.condition)}
         groups: list[set[str]] = []
         optional: set[str] = set()
@@ -328,7 +337,7 @@ class _Comparison:
         probe = FilterAlphabet(self.filters, False, schema=self.asked.schema)
         for name in sorted(names):
             if not probe.is_alone(name):
-                raise BudgetExceeded(f"the key {name} is tested together with another field")
+                raise BudgetExceeded(f"a condition tests the key {name} together with another field")
         check_time()
         if len(names) == 1:
             (name,) = names
@@ -374,8 +383,8 @@ class _Comparison:
         """Return whether the left sequence is the right one with a narrower first step, so that the right one has all
         its matches.
 
-        The right one has a run wherever the left one has, and its run began at the same event or a later one: runs of a
-        key never overtake each other, and a later begin is within every maxspan that an earlier one is within.
+        The right one has a run wherever the left one has, and its run began at the same event or a later one, because
+        runs of a key never overtake each other. A run that began later is within maxspan if the earlier one is.
         """
         sequences = (self.left.body, self.right.body)
         if (
@@ -441,7 +450,7 @@ class _Comparison:
         self._sorted |= rules[0].window is not None
         start: State = tuple(((),) * (len(rule.steps) - 1) for rule in rules)  # type: ignore[assignment]
         back: dict[State, tuple[State, int, int] | None] = {start: None}
-        pending, hidden = deque([start]), False  # whether another key hid a difference
+        pending, hidden = deque([start]), False  # hidden: whether another key hid a difference
         while pending:
             check_time()
             state = pending.popleft()
@@ -462,7 +471,7 @@ class _Comparison:
                         pending.append(after)
         if hidden:
             raise BudgetExceeded(
-                "the rules differ within one key, but where keys are arrays the same events are a match of another key"
+                "the rules differ within one key, but if keys are arrays, another key has a match of the same events"
             )
         return None
 
@@ -491,9 +500,7 @@ class _Comparison:
         self, letters: list[EventLetter], key: PartialKey, window: int | None, path: list[tuple[int, int]],
         last: tuple[int, int],
     ) -> Different | None:  # fmt: skip
-        """Return the difference on the log of a path; None if the rules agree there, because the events also have a
-        second key.
-        """
+        """Return the difference on the log of a path; None if the rules agree because events have a second key."""
         moments = [Moment(letters[n].passes, old) for n, old in (*path, last)]
         times = (
             times_of(moments, window, self._rules_for_times())
@@ -529,7 +536,7 @@ class _Comparison:
         return Undecided("these rules cannot be compared on all logs, and no log was found on which they differ")
 
     def _along_keys(self) -> Iterator[list[Event]]:
-        """Yield logs on which one of the rules fires, for each value of its key, with other keys' fields free."""
+        """Yield logs on which one of the rules fires, for each value of its key, and any values of the other keys."""
         alphabets: dict[frozenset[tuple[str, type, Value]], list[EventLetter]] = {}
 
         def letters_with(fixed: dict[str, Value]) -> list[EventLetter]:
@@ -597,7 +604,7 @@ class _Comparison:
 
 
 def _with_all_keys(event: Event, key: PartialKey, log: list[Event]) -> Event:
-    """Return the event with all values that key fields have in a log, so that no event has fewer keys than others."""
+    """Return the event with all values of the key fields in a log, so that no event has fewer keys than the others."""
     attributes = dict(event.attributes)
     for name in key:
         every = dict.fromkeys(value for one in log for value in values_of(one, name))

@@ -1,8 +1,8 @@
-"""Make mutants of an EQL rule, as mistakes would, and logs on which each of them is detected.
+"""Make mutants of an EQL rule, as mistakes of an author would, and logs that detect them.
 
 A mutant differs in one place: a condition is left out, negated or changed, a value of a list is missing, case matters
-where it did not, or a step, a key, the window or `until` changes. A log kills a mutant if the mutant has other matches
-there, by the definition. A mutant with the same meaning as the rule is killed by no log.
+where it did not, or a step, a key, the window or `until` changes. A log kills a mutant if, by the definition, the
+mutant has other matches there than the rule. No log kills a mutant with the same meaning as the rule.
 """
 
 from __future__ import annotations
@@ -175,8 +175,8 @@ def make_rule_tests(
 ) -> RuleTests:
     """Return logs that kill the mutants of a query; the query matches on the first log.
 
-    arrays: whether fields may have several values in these logs; without it, fields have several values only where no
-    other log kills a mutant. schema: that of their events. Raises BudgetExceeded when the seconds are over.
+    arrays: whether fields may have several values in these logs; if False, they have several values only if no other
+    log kills a mutant. schema: the schema of the logs. Raises BudgetExceeded when the seconds are over.
     """
     asked = Asked(arrays=arrays, schema=schema)
     logs: list[tuple[list[Event], list[Match]]] = []
@@ -210,12 +210,15 @@ def make_rule_tests(
 
 
 def _log_of(found: object) -> Iterable[Event]:
-    """Return the log that a search or a decision found; None if it found none."""
+    """Return the events of the log that a search or a decision found; () if it found none."""
     return found.stream if isinstance(found, Different) else found if isinstance(found, Stream | list) else ()
 
 
 def _may_differ(query: eql.EqlQuery, mutant: eql.EqlQuery, logs: list[list[Event]]) -> list[int]:
-    """Return the numbers of the logs with an event that only one of the rules takes at a step."""
+    """Return the numbers of the logs on which the rules may differ.
+
+    If the rules have the same shape, these are the logs with an event that only one of the rules takes at a step.
+    """
     if shape_of(query) != shape_of(mutant):
         return list(range(len(logs)))
     pairs = zip(expanded_filters(query), expanded_filters(mutant), strict=True)

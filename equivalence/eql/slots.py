@@ -1,7 +1,7 @@
 """Two EQL sequences side by side: their shapes and keys, and the states of both slot machines for one key.
 
-A state does not keep the events themselves, only which waiting sequences share events, and in which order these came.
-So there are finitely many states.
+A slot machine has a place for each step, at which one unfinished sequence can wait. A state does not keep the events
+themselves, only which waiting sequences share events, and in which order these came. So there are finitely many states.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import TypeAlias
 from cerify.semantics.eql import syntax as eql
 
 Slots: TypeAlias = tuple[tuple[int, ...], ...]
-"""For each place of a machine the events of the sequence that waits there, () for none, numbered as they came."""
+"""For each place of a machine, the events of the sequence that waits there, numbered as they came; () for none."""
 State: TypeAlias = tuple[Slots, Slots]
 
 
 @dataclass(frozen=True)
 class SlotRule:
-    """A sequence for the search: the filter number of each step, that of `until`, and the window."""
+    """A sequence for the search: the filter numbers of the steps and of `until`, and the window in microseconds."""
 
     steps: tuple[int, ...]
     until: int | None
@@ -53,7 +53,7 @@ def key_fields(query: eql.EqlQuery) -> Iterator[eql.EventField]:
 
 
 def key_shape(query: eql.EqlQuery) -> set[tuple[eql.EventField, ...]]:
-    """Return the fields of the key at each step."""
+    """Return the keys of the steps, each as a tuple of fields; there is only one if all steps have the same key."""
     body = query.body
     if isinstance(body, eql.EventFilter):
         return {()}
@@ -128,7 +128,10 @@ def first_events(state: State) -> list[int]:
 def step_rules(
     rules: tuple[SlotRule, SlotRule], state: State, passes: frozenset[int], old: int
 ) -> tuple[State, tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Return the state after an event at which the `old` earliest first events of waiting sequences have expired."""
+    """Return the state after an event that passes these filters, and the sequence that each rule completes, or ().
+
+    old: sequences with the first so many first events have expired at the event.
+    """
     gone = set(first_events(state)[:old])
     kept = [tuple(() if slot and slot[0] in gone else slot for slot in slots) for slots in state]
     event = 1 + max((p for slots in kept for slot in slots for p in slot), default=-1)

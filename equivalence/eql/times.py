@@ -1,4 +1,4 @@
-"""Find times for a log, given for each event which waiting sequences have expired."""
+"""Find times for the events of a log, given which waiting sequences have expired at each event."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class Moment:
 def times_of(moments: Sequence[Moment], window: int, rules: Sequence[SlotFollower]) -> list[int]:
     """Return ascending times in microseconds at which exactly these sequences are older than the window.
 
-    They are differences that are bounded from above and from below, solved by shortest paths (R. Bellman, 1958). Times
-    are whole seconds if possible, else milliseconds, else microseconds. Raises BudgetExceeded if there are no such
-    times.
+    The constraints bound differences of times from above and below, and are solved by shortest paths (R. Bellman,
+    1958). Times are whole seconds if possible, else milliseconds, else microseconds. Raises BudgetExceeded if there are
+    no such times.
     """
     young, old = _ages(moments, rules)
     for unit in UNITS:
@@ -67,8 +67,8 @@ def _ages(
 def _solve_times(
     number: int, young: list[tuple[int, int]], old: list[tuple[int, int]], window: int
 ) -> list[int] | None:
-    """Return the least times; None if there are none. A bound (a, b, d): b is at least d after a."""
-    bounds = [(i, i + 1, 0) for i in range(number - 1)]
+    """Return the least times, in units of the window; None if there are none."""
+    bounds = [(i, i + 1, 0) for i in range(number - 1)]  # (a, b, d): the time of b is at least d after that of a
     bounds += [(first, event, window + 1) for first, event in old]
     bounds += [(event, first, -window) for first, event in young]
     times = [0] * number

@@ -1,24 +1,24 @@
 """Translate EQL to CEL, SASE+ and MATCH_RECOGNIZE, and CEL and SASE+ to EQL.
 
-A translation has the same complex events as its source; where there is none, Unsupported names the reason.
+A translation has the same complex events as its source; if there is none, Unsupported names the reason.
 
-A sequence p1 ... pn `until` u is in CEL
+A sequence p1 ... pn `until` u becomes this CEL formula:
 
     p1 ; (((p2 UNLESS (p2 ; p2)) ; ... ; (pn UNLESS (pn ; pn))) UNLESS ((p1 ; ... ; pn) OR (u ; pn))) WITHIN w
 
-where p1 stands for events that do not pass u. `p UNLESS (p ; p)` is the next p. After the first event there is no run
-that begins later, and no u before the last event. With keys that are the same at each step the formula stands under PER
-KEY. Without it UNLESS would see the events of all keys.
+Here p1 stands for events that do not pass u. `p UNLESS (p ; p)` finds the next p. The last UNLESS excludes a run that
+begins later, and a u before the last event. If all steps have the same key, the formula stands under PER KEY, because
+UNLESS would otherwise see the events of all keys.
 
-In MATCH_RECOGNIZE it is an automaton: a run that is at step s, and the furthest step t of the runs that began later.
-The run is lost if a later one comes where it is. The others need not be remembered: one that catches up with the
-furthest takes its place, and `until` ends all. The rows between the steps are excluded from the match. Keys that differ
-by step are compared with those of the first row.
+In MATCH_RECOGNIZE the sequence becomes an automaton with states (s, t): the run is at step s, and the furthest of the
+runs that began later is at step t. The run is lost if a later run catches up with it. The other runs need not be
+remembered: one that catches up with the furthest replaces it, and `until` ends all of them. The rows between the steps
+are excluded from the match. Keys that differ by step are compared with the key of the first row.
 
-SASE+ can express only sequences of two events: between them neither comes a later first one, nor u. Three steps need
-the absence of a sequence, which SASE+ does not have: on A B A B C its SEQ(A a, B b, C c) has a match more.
+SASE+ can express only sequences of two events, without a later first event or u between them. Three steps would need
+the absence of a sequence, which SASE+ cannot express: on A B A B C, its SEQ(A a, B b, C c) has one match too many.
 
-The fields of the logs have one value each, of one type each; times are whole microseconds.
+The translations assume that each field has one value, always of the same type, and that times are whole microseconds.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ UNITS = {"second": "s", "minute": "m", "hour": "h"}
 
 
 def eql_to_cel(query: eql.EqlQuery) -> cel.Formula:
-    """Return the formula of CEL with the matches of an EQL query, for ascending times and fields with single values.
+    """Return the CEL formula with the matches of an EQL query, for ascending times and fields with single values.
 
-    Raises Unsupported for keys that differ by step, samples, missing events, pipes, `any`, and conditions that CEL does
-    not have.
+    Raises Unsupported for keys that differ by step, samples, missing events, pipes, `any`, and conditions that CEL
+    cannot express.
     """
     plain = _PlainRule.from_query(query, "CEL")
     steps = [_filter(part, f"e{i}" if len(plain.steps) > 1 else "a") for i, part in enumerate(plain.steps, 1)]
@@ -79,8 +79,8 @@ def eql_to_cel(query: eql.EqlQuery) -> cel.Formula:
 class _PlainRule:
     """A rule that can be translated: its filters, step by step, and its keys.
 
-    keys: the fields of the key, if they are the same at all steps. keys_by_step: otherwise the fields at each step,
-    those of `until` last. window: in microseconds.
+    keys: the fields of the key, if they are the same at all steps. keys_by_step: if they are not, the fields at each
+    step, with those of `until` last. window: in microseconds.
     """
 
     steps: tuple[eql.EventFilter, ...]
@@ -109,7 +109,7 @@ class _PlainRule:
             for field in fields:
                 if field.optional:
                     raise Unsupported(
-                        f"in {language} events without a key are in no match; leave the ? out", field.span
+                        f"in {language}, an event without a key is in no match; leave the ? out", field.span
                     )
                 if field.name in (CATEGORY, TIMESTAMP):
                     raise Unsupported(f"{field.name} is not an attribute name in {language}", field.span)
@@ -124,9 +124,9 @@ class _PlainRule:
 
 
 def _filter(part: eql.EventFilter, variable: str, until: eql.EventFilter | None = None) -> cel.Formula:
-    """Return the events that pass a filter and do not pass the filter of `until`."""
+    """Return a formula for the events that pass a filter and do not pass the filter of `until`."""
     if part.category is None:
-        raise Unsupported("CEL has no event of any type; write a category", part.span)
+        raise Unsupported("CEL cannot match events of any type; write a category", part.span)
     event = cel.EventAtom(part.category)
     test = _outside(part, until)
     if test == NEVER:
@@ -135,7 +135,7 @@ def _filter(part: eql.EventFilter, variable: str, until: eql.EventFilter | None 
 
 
 def _outside(part: eql.EventFilter, until: eql.EventFilter | None) -> pred.Predicate:
-    """Return the predicate of the events of a category that pass its filter and not the filter of `until`."""
+    """Return the predicate of those events of the category that pass the filter and do not pass that of `until`."""
     test = _predicate(part.condition)
     if until is None or until.category not in (part.category, None):
         return test
@@ -151,7 +151,7 @@ def _predicate(condition: eql.Condition) -> pred.Predicate:
             return _joined(map(_predicate, parts), pred.Either, NEVER)
         case eql.NegatedCondition(part):
             if _has_function(part):
-                raise Unsupported("a function of NULL has no truth value, and CEL has only true and false", part.span)
+                raise Unsupported("a function of NULL is neither true nor false, which CEL cannot express", part.span)
             return _not(_predicate(part))
         case eql.FieldConstant(value):
             return ALWAYS if value is True else NEVER
@@ -173,7 +173,7 @@ def _predicate(condition: eql.Condition) -> pred.Predicate:
 
 
 def _joined(parts: Iterable[pred.Predicate], join: Any, unit: pred.Predicate) -> pred.Predicate:
-    """Return the parts joined, without parts that are always true or never true."""
+    """Return the parts joined by Both or Either, without parts that are always true or never true."""
     kept = [part for part in parts if part != unit]
     return _not(unit) if _not(unit) in kept else reduce(join, kept) if kept else unit
 
@@ -241,7 +241,7 @@ def _letter(c: str, folded: bool) -> str:
 
 
 def eql_to_sase(query: eql.EqlQuery) -> sase.SaseQuery:
-    """Return the query of SASE+ with the matches of an EQL query, for ascending times and fields with single values.
+    """Return the SASE+ query with the matches of an EQL query, for ascending times and fields with single values.
 
     Raises Unsupported as eql_to_cel does, and for sequences of more than two events.
     """
@@ -250,8 +250,8 @@ def eql_to_sase(query: eql.EqlQuery) -> sase.SaseQuery:
         raise Unsupported("the keys differ by step, but [attribute] is one attribute of all events", plain.span)
     if len(plain.steps) > 2:
         raise Unsupported(
-            "in EQL a later sequence replaces an earlier one, and SASE+ cannot say that no sequence comes in between: "
-            "on A B A B C, SEQ(A a, B b, C c) has {0, 1, 4} besides {2, 3, 4}",
+            "in EQL a later sequence replaces an earlier one, but SASE+ cannot exclude a sequence in between: on "
+            "A B A B C, SEQ(A a, B b, C c) has the match {0, 1, 4} besides {2, 3, 4}",
             plain.span,
         )
     parts = [("a", plain.steps[0], False)]
@@ -262,7 +262,7 @@ def eql_to_sase(query: eql.EqlQuery) -> sase.SaseQuery:
     components, conjuncts = [], [sase.Conjunct(sase.Equivalence(key)) for key in plain.keys]
     for variable, part, negated in parts:
         if part.category is None:
-            raise Unsupported("SASE+ has no event of any type; write a category", part.span)
+            raise Unsupported("SASE+ cannot match events of any type; write a category", part.span)
         components.append(sase.Component(part.category, variable, negated=negated))
         test = _outside(part, plain.until if variable == "a" else None)
         if test != ALWAYS:
@@ -273,14 +273,14 @@ def eql_to_sase(query: eql.EqlQuery) -> sase.SaseQuery:
 
 
 def _conjuncts(predicate: Any) -> list[Any]:
-    """Return the clauses of a predicate, each a disjunction of tests and negated tests, as WHERE has them."""
+    """Return a predicate in the form that WHERE needs: clauses that are disjunctions of tests and negated tests."""
     clauses = [[predicate]]
     while (at := next((i for i, c in enumerate(clauses) if any(map(_is_joined, c))), None)) is not None:
         clause = clauses.pop(at)
         joined = next(filter(_is_joined, clause))
         rest = [one for one in clause if one is not joined]
         inner: Any = joined.predicate if isinstance(joined, pred.Not) else joined
-        if isinstance(inner, pred.Not):  # twice
+        if isinstance(inner, pred.Not):  # a double negation
             clauses.append([inner.predicate, *rest])
             continue
         sides = [pred.Not(one) if inner is not joined else one for one in (inner.left, inner.right)]
@@ -290,7 +290,7 @@ def _conjuncts(predicate: Any) -> list[Any]:
             clauses.append([*sides, *rest])
         if len(clauses) > MOST_CLAUSES:
             raise Unsupported(
-                f"the condition would have more than {MOST_CLAUSES} clauses in WHERE of SASE+; use fewer `or`"
+                f"the condition would need more than {MOST_CLAUSES} clauses in WHERE of SASE+; use fewer `or`"
             )
     return [reduce(pred.Either, clause) for clause in clauses]
 
@@ -301,7 +301,7 @@ def _is_joined(predicate: Any) -> bool:
 
 
 def _referring(predicate: Any, variable: str) -> Any:
-    """Return the predicate on the attributes of the one event of a variable."""
+    """Return the predicate with its attributes as attributes of a variable."""
     match predicate:
         case pred.Attribute(name):
             return sase.Reference(name, variable)
@@ -321,24 +321,23 @@ def _referring(predicate: Any, variable: str) -> Any:
 
 
 def sase_to_eql(query: sase.Tree) -> eql.EqlQuery:
-    """Return the rule of EQL with the matches of a SASE+ query of one event, or of two with no other first event
-    between.
+    """Return the EQL rule with the matches of a SASE+ query that has one event, or two without a first event between.
 
     >>> from cerify.semantics.sase.parse import parse
     >>> eql.show(sase_to_eql(parse("PATTERN SEQ(A a, ~A n, B b) WHERE [k] WITHIN 5 seconds")))
     'sequence by k with maxspan=4999999micros [A where true] [B where true]'
 
-    A window of SASE+ is open and maxspan closed, and times are whole microseconds. Raises Unsupported for the others,
-    with a stream that shows why not.
+    A window of SASE+ is open, and maxspan is closed; times are whole microseconds. Raises Unsupported for other
+    queries; the message may have a stream that shows why.
     """
     if not isinstance(query, sase.SaseQuery) or query.source is not None or query.having is not None:
         raise Unsupported("only one PATTERN with WHERE and WITHIN can be translated to EQL", query.span)
     if query.returned.items or query.returned.non_overlap:
         raise Unsupported("a rule of EQL has no RETURN; leave it out", query.returned.span)
     if any(block.strategy is not None for block in query.where):
-        raise Unsupported("a rule of EQL has no strategy; write the absence of another first event, ~A n", query.span)
+        raise Unsupported("a rule of EQL has no strategy; exclude another first event instead, by ~A n", query.span)
     if any(component.kleene for component in query.pattern):
-        raise Unsupported("a step of EQL takes exactly one event, so that it cannot be a Kleene plus", query.span)
+        raise Unsupported("a step of EQL takes exactly one event; it cannot be a Kleene plus", query.span)
     chosen = [component for component in query.pattern if not component.negated]
     absent = [component for component in query.pattern if component.negated]
     keys = [
@@ -349,17 +348,17 @@ def sase_to_eql(query: sase.Tree) -> eql.EqlQuery:
         return eql.EqlQuery(filters[chosen[0].variable])
     if len(chosen) != 2 or query.pattern[0].negated or query.pattern[-1].negated:
         raise Unsupported(
-            "a rule of EQL takes the sequence that begins last, and SASE+ cannot exclude a sequence: on A B A B C "
-            "SEQ(A a, B b, C c) has {0, 1, 4} besides {2, 3, 4}",
+            "a rule of EQL takes the sequence that begins last, but SASE+ cannot exclude a sequence: on A B A B C, "
+            "SEQ(A a, B b, C c) has the match {0, 1, 4} besides {2, 3, 4}",
             query.span,
         )
     first, last = (filters[component.variable] for component in chosen)
     others = [filters[component.variable] for component in absent]
     if first not in others:
         raise Unsupported(
-            f"a rule of EQL takes the sequence that begins last: on {first.category} {first.category} {last.category} "
-            f"SEQ has {{0, 2}} besides {{1, 2}}. Write SEQ({first.category} a, ~{first.category} n, {last.category} b) "
-            "with the conditions of a for n too",
+            f"a rule of EQL takes the sequence that begins last: on {first.category} {first.category} {last.category}, "
+            f"SEQ also has the match {{0, 2}}. Write SEQ({first.category} a, ~{first.category} n, {last.category} b), "
+            "and give n the conditions of a",
             query.span,
         )
     others.remove(first)
@@ -379,7 +378,7 @@ def sase_to_eql(query: sase.Tree) -> eql.EqlQuery:
 
 
 def _filter_of(component: sase.Component, query: sase.SaseQuery) -> eql.EventFilter:
-    """Return the filter of a component: its type, and the conjuncts about its variable, in the order of their texts."""
+    """Return the filter of a component: its type, and the conjuncts about its variable, sorted by their texts."""
     conditions: list[eql.Condition] = []
     for conjunct in (one for block in query.where for one in block.conjuncts):
         if isinstance(conjunct.condition, sase.Equivalence):
@@ -399,7 +398,7 @@ def _filter_of(component: sase.Component, query: sase.SaseQuery) -> eql.EventFil
 
 
 def _without_variable(predicate: Any) -> Any:
-    """Return the predicate on the attributes of one event. Raises Unsupported if it uses more events."""
+    """Return the predicate without the variable of its attributes. Raises Unsupported if it uses several events."""
     match predicate:
         case sase.Reference(name, _, "only"):
             return pred.Attribute(name)
@@ -429,7 +428,7 @@ def _negation(part: eql.EventFilter) -> eql.Condition:
 
 
 def _maxspan_below(window: sase.SaseWindow | None) -> eql.MaximalSpan | None:
-    """Return the greatest maxspan in whole microseconds that is below an open window."""
+    """Return the greatest maxspan in whole microseconds that is less than an open window."""
     if window is None:
         return None
     exact = Fraction(str(window.amount)) * sase.SECONDS[window.unit] * SECONDS
@@ -444,21 +443,21 @@ def _maxspan_below(window: sase.SaseWindow | None) -> eql.MaximalSpan | None:
 
 
 def eql_to_rows(query: eql.EqlQuery) -> rows.MatchRecognize:
-    """Return the clause of MATCH_RECOGNIZE whose matches have, as rows that are not excluded, the events of the matches
-    of an EQL query.
+    """Return the MATCH_RECOGNIZE clause whose matches, without their excluded rows, are the matches of an EQL query.
 
-    The rows are in the order of the log, of the type `type`, with timestamps in the column `time`; no column has values
-    of several types. Raises Unsupported as eql_to_cel does, except for `any`, and also for wildcards without case.
+    The rows are the events in the order of the log, with the category in the column `type` and the timestamp in `time`;
+    no column has values of several types. Raises Unsupported as eql_to_cel does, except for `any` and for keys that
+    differ by step, and also for wildcards without case.
     """
     plain = _PlainRule.from_query(query, "MATCH_RECOGNIZE")
     return _RowAutomaton(plain).clause()
 
 
 class _RowAutomaton:
-    """The followed run at step s, and the furthest step t of the runs that began later.
+    """The states (s, t): the run is at step s, and the furthest of the runs that began later is at step t.
 
-    A variable stands for what is true and false of a row at once: which step the row takes the run to, and whether it
-    takes the furthest later run further.
+    A variable of the pattern says both whether a row takes the run to its next step, and whether it takes the furthest
+    later run to its next step.
     """
 
     def __init__(self, plain: _PlainRule) -> None:
@@ -482,7 +481,7 @@ class _RowAutomaton:
         """Return the rest of the pattern after step s of the run, with the furthest later run at step t."""
         self._parts += 1
         if self._parts > MOST_PARTS:
-            raise Unsupported("with this many steps the row pattern would be too long", self.plain.span)
+            raise Unsupported("with this many steps the row pattern would be too long; use fewer", self.plain.span)
         stays = self._variable(f"S{s}{t}", [self._is_not(s), self._is_not(t)])
         ways = [self._step(s, t, further) for further in ((False,) if s + 1 == self.n else (False, True))]
         if t + 1 < s:
@@ -491,8 +490,9 @@ class _RowAutomaton:
         return rows.RowConcatenation(rows.Quantified(rows.Exclusion(stays), 0, None), reduce(rows.Alternation, ways))
 
     def _step(self, s: int, t: int, further: bool) -> rows.Pattern:
-        """Return a row that takes the run to its next step; `further`: it also takes the furthest later run one step
-        on.
+        """Return the pattern from a row that takes the run to its next step.
+
+        further: whether the row also takes the furthest later run to its next step.
         """
         conditions = [self._is(s), self._is(t) if further else self._is_not(t)]
         if s + 1 == self.n:
@@ -506,15 +506,16 @@ class _RowAutomaton:
         return rows.RowConcatenation(own, self._from(s + 1, t + further))
 
     def _variable(self, name: str, conditions: list[rows.Expression]) -> rows.RowVariable:
-        """Return a variable for rows with these conditions. A row that is not the last of the match must also not be at
-        `until`.
+        """Return a variable for rows with these conditions.
+
+        Rows before the last row of the match must also not pass the filter of `until`.
         """
         if self.plain.until is not None and name != f"E{self.n}":
             conditions = [*conditions, self._negated(self.plain.until, len(self.plain.steps))]
         self._define[name] = reduce(rows.RowAnd, conditions)
         return rows.RowVariable(name)
 
-    # --- what is true of a row, never unknown where it is to be false -------------------------------------------------
+    # --- conditions on a row; a negated condition is true, and not NULL, if the condition is not true -----------------
 
     def _passes(self, step: int) -> rows.Expression:
         part = self.plain.steps[step]
@@ -527,7 +528,7 @@ class _RowAutomaton:
         return self._negated(self.plain.steps[step], step)
 
     def _negated(self, part: eql.EventFilter, step: int) -> rows.Expression:
-        """Return the condition that a row does not pass a filter, or has another key than the first one."""
+        """Return the condition that a row does not pass a filter, or has another key than the first row."""
         tests = self._key_tests(step, "<>")
         missing = [rows.IsNull(_column(name)) for name in self._keys(step)] if tests else []
         return reduce(rows.RowOr, [_sql_false(part), *missing, *tests])
@@ -561,14 +562,14 @@ def _sql_false(part: eql.EventFilter) -> rows.Expression:
 
 
 def _sql(condition: eql.Condition, wanted: bool) -> rows.Expression:
-    """Return the SQL condition for rows where a condition is true, or not true. Raises Unsupported."""
+    """Return SQL that is true of the rows for which a condition is true (wanted), or not true. Raises Unsupported."""
     match condition:
         case eql.AllConditions(parts) | eql.AnyConditions(parts):
             join = rows.RowAnd if isinstance(condition, eql.AllConditions) is wanted else rows.RowOr
             return reduce(join, (_sql(part, wanted) for part in parts))
         case eql.NegatedCondition(part):
             if _has_function(part):
-                raise Unsupported("a function of a null has no truth value", part.span)
+                raise Unsupported("a function of NULL is neither true nor false in EQL", part.span)
             return _sql(part, not wanted)
         case eql.FieldConstant(value):
             sign: Any = "=" if (value is True) is wanted else "<>"
@@ -621,11 +622,10 @@ def _or_null(field: eql.EventField, test: rows.Expression, wanted: bool) -> rows
 
 
 def cel_to_eql(phi: cel.Formula) -> eql.EqlQuery:
-    """Return the EQL rule with the complex events of a formula; the equality is decided for all logs with single
-    values.
+    """Return the EQL rule with the complex events of a formula, which is decided for all logs with single values.
 
-    Raises Unsupported if no rule built from its steps has the same complex events, with a smallest stream that shows
-    this.
+    Raises Unsupported if the rule with the steps of the formula has other complex events; the message has a shortest
+    stream that shows this.
     """
     from cerify.equivalence.decide.general import compare_formulas
     from cerify.equivalence.verdict import Different, Equivalent
@@ -638,11 +638,11 @@ def cel_to_eql(phi: cel.Formula) -> eql.EqlQuery:
         raise Unsupported("cerify could not decide whether the rule with these steps means the same", phi.span)
     events = " ".join(_event_text(event.type, event.attributes) for event in verdict.stream)
     has = "; ".join(
-        f"{name} has {', '.join('{' + ', '.join(map(str, m.events)) + '}' for m in some)} there"
+        f"{name} has {', '.join('{' + ', '.join(map(str, m.events)) + '}' for m in some)}"
         for name, some in (("the formula", verdict.left_only), ("the rule", verdict.right_only))
         if some
     )
-    raise Unsupported(f"the rule `{eql.show(rule)}` has another meaning: on {events} only {has}", phi.span)
+    raise Unsupported(f"the rule `{eql.show(rule)}` has another meaning: on {events}, only {has}", phi.span)
 
 
 def _event_text(type_: str, attributes: Any) -> str:
@@ -651,7 +651,7 @@ def _event_text(type_: str, attributes: Any) -> str:
 
 
 def _candidate(phi: cel.Formula) -> eql.EqlQuery:
-    """Return the steps of a formula as a sequence, with its window and its keys."""
+    """Return the rule with the steps, the window and the keys of a formula."""
     keys: tuple[str, ...] = ()
     maxspan, until = None, None
     while isinstance(phi, cel.PerKey | cel.Within):
@@ -699,7 +699,9 @@ def _parts_of(phi: cel.Formula) -> Iterator[tuple[eql.EventFilter, bool]]:
             whole = conditions[0] if len(conditions) == 1 else eql.AllConditions(tuple(conditions))
             yield eql.EventFilter(part.category, whole), absent
         case _:
-            raise Unsupported("only chains are translated: `;`, FILTER, IN, UNLESS, WITHIN, PER KEY", phi.span)
+            raise Unsupported(
+                "only formulas of `;`, FILTER, IN, UNLESS, WITHIN and PER KEY can be translated to EQL", phi.span
+            )
 
 
 def _names_of(phi: cel.Formula) -> set[str]:
@@ -727,7 +729,7 @@ def _tests_of(condition: cel.Condition, names: set[str]) -> Iterator[pred.Predic
 
 
 def _condition_of(predicate: pred.Predicate) -> eql.Condition:
-    """Return the condition of EQL that is true of the same events. Raises Unsupported."""
+    """Return the EQL condition that is true of the same events. Raises Unsupported."""
     match predicate:
         case pred.Anything():
             return eql.FieldConstant(True)

@@ -1,6 +1,4 @@
-"""Make logs on which two EQL queries may differ: they follow the steps, have times around the
-windows, or are random.
-"""
+"""Make logs on which two EQL queries may differ: random logs, and logs that follow the steps with times near windows."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ KEYS: Mapping[ValueType, tuple[Value, Value]] = {
 }
 """Two values of a key, by its type."""
 ADDRESS = "192.0.2.1"
-"""A value of a key with the name `ip`, whose type in an index is that of addresses."""
+"""A value of a key field with the name `ip`, which an index stores as an address."""
 BEGIN = microseconds(datetime(2026, 1, 1, tzinfo=UTC))
 SECOND = 1_000_000
 TRIED_LOGS = 400
@@ -116,7 +114,7 @@ def keyed_logs(
     choices = [[0] * len(path), same, [n + 1 for n in rows]][: 3 if others else 1]
     for numbers in choices:
         yield log_of(numbers, rows, [0] * len(path))
-    begins = [n for n in rows if n == 0 or path[n] is not path[n - 1]]  # of the steps, without those of `runs`
+    begins = [n for n in rows if n == 0 or path[n] is not path[n - 1]]  # a step with `runs` counts once
     for extra in begins if others else ():
         for n in (*begins, len(path)):
             more = [*rows[:n], extra, *rows[n:]]
@@ -145,7 +143,7 @@ def _keys_like(value: Value | None) -> tuple[Value | None, ...]:
 def _along(
     query: eql.EqlQuery, number: Mapping[eql.EventFilter, int], letters: Sequence[EventLetter]
 ) -> list[EventLetter]:
-    """Return a letter for each step of the query that is not missing; [] if no event passes one of their filters."""
+    """Return a letter for each step of the query that is not missing; [] if some step has no letter."""
     match query.body:
         case eql.EventFilter():
             filters = [query.body]
