@@ -1,4 +1,4 @@
-"""Make logs on which two EQL queries may differ: random logs, and logs that follow the steps with times near windows."""
+"""Make logs on which EQL queries may differ: random logs, and logs that follow the steps with times near windows."""
 
 from __future__ import annotations
 

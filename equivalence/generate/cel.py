@@ -1,4 +1,4 @@
-"""Random queries and streams that fit each other: formulas of a given size, streams on which they are likely to match.
+"""Random CEL formulas of a given size, and streams on which they are likely to match.
 
 Everything comes from the random.Random that is passed in, so that the same seed gives the same cases.
 """
@@ -32,16 +32,17 @@ BINARY = {name: operator for name, operator in BY_NAME.items() if len(operator.n
 COMPARATORS: tuple[pred.Comparator, ...] = get_args(pred.Comparator)
 EQUALITIES: tuple[pred.Comparator, ...] = ("=", "!=")
 
-Scope: TypeAlias = tuple[str, ...]  # the variables that a formula binds, for filters around it to speak of
+Scope: TypeAlias = tuple[str, ...]  # the variables that a formula binds, which filters around it may use
 
 
 @dataclass(frozen=True)
 class CelProfile:
     """The parameters of random queries and streams.
 
-    operators: the weight of each operator; one without a weight is never chosen. attributes: every type has each of
-    them; its values in streams and the constants in filters come from one pool. correlated: the share of filter atoms
-    that compare two mentions of variables. absent: the share of attribute values that a stream leaves out.
+    operators: their weights; operators without a weight are never chosen. attributes: every event type has all of them;
+    the values of an attribute in streams and the constants in filters come from one pool. correlated: the share of
+    filter atoms that compare attributes of two variables. absent: the share of attribute values that a stream leaves
+    out.
     """
 
     operators: tuple[tuple[str, int], ...]
@@ -123,9 +124,7 @@ def case(rng: Random, profile: CelProfile, nodes: int, events: int) -> tuple[For
 
 
 def formula(rng: Random, profile: CelProfile, nodes: int) -> Formula:
-    """Return a formula of exactly `nodes` nodes, as `cel.size` counts; it has fewer if the operators allow none of that
-    size.
-    """
+    """Return a formula of `nodes` nodes, as `cel.size` counts; of fewer if the operators allow none of that size."""
     return _formula(rng, profile, nodes)[0]
 
 
@@ -196,9 +195,7 @@ def _atom(rng: Random, profile: CelProfile, scope: Scope) -> Condition:
 
 
 def _variable(rng: Random, profile: CelProfile, scope: Scope) -> str:
-    """Return a variable that the formula binds; sometimes an unbound one, because filters on these have a
-    meaning too.
-    """
+    """Return a variable that the formula binds; sometimes an unbound variable, because filters on these are allowed."""
     return rng.choice(scope) if scope and rng.random() < 0.95 else rng.choice(profile.variables)
 
 
@@ -237,7 +234,7 @@ def _comparators(pool: tuple[Value, ...]) -> tuple[pred.Comparator, ...]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Random formulas under windows and partitions, with streams on which they make a difference.
+# Random formulas under windows and partitions, with streams on which windows and partitions make a difference.
 
 DAY = datetime(2021, 1, 1, tzinfo=UTC)
 
@@ -254,10 +251,9 @@ WINDOWS = Scoped(EVERYTHING.operators, correlated=EVERYTHING.correlated)
 
 
 def scoped_case(rng: Random, profile: CelProfile, nodes: int, events: int) -> tuple[Formula, Stream]:
-    """Return a formula of up to `nodes` nodes, in a window or a partition or both, and a stream of up to `events`
-    events.
+    """Return a formula of up to `nodes` nodes in a window, a partition or both, and a stream of up to `events` events.
 
-    Some formulas have a window of events inside too.
+    Some formulas also have a window of events inside.
     """
     phi, S = case(rng, profile, nodes, events)
     if rng.random() < 0.2:
@@ -314,20 +310,19 @@ def clocked(rng: Random, S: Stream) -> Stream:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Streams on which a formula does match: random walks through its automaton, with random events around them.
+# Streams on which a formula matches: random walks through its automaton, with random events around them.
 #
-# A random stream of the types that a formula speaks of often has no match, above all for filters on small sets of
-# values, for AND, and for guards. Here a way from the initial to a final state is taken at random, event by event.
-# What an automaton cannot look at, events compared with each other, is left out of it and to chance: several streams
-# are tried.
+# A random stream of the types in a formula often has no match, above all for filters on small sets of values, for AND,
+# and for guards. So a random path from an initial to a final state of the automaton is taken, event by event. The
+# automaton cannot compare events with each other. Such conditions are left to chance: several streams are tried.
 
 Drawing: TypeAlias = Callable[[Predicate], Iterator[Event]]
-"""Random events, some of which are likely to be in a predicate."""
+"""A function that draws random events, some of which are likely to satisfy a predicate."""
 
 SMALL = Budget(valuations=20_000, states=500)
-POOL = 24  # random events of which one is to be in the predicate of a transition
-FORMULAS = 3  # formulas to look at until a stream of one has a match
-WALKS = 6  # tries at a stream with a match, where comparing events leaves it to chance
+POOL = 24  # how many random events are tried to find one that takes a transition
+FORMULAS = 3  # how many formulas are tried to find one with a match
+WALKS = 6  # how many streams are tried, if conditions that compare events are left to chance
 
 
 def guided_case(
@@ -395,7 +390,7 @@ def with_copy(rng: Random, phi: Formula) -> Formula:
 
 
 def _walk(rng: Random, A: CEA, final_after: Sequence[frozenset[int]], drawn: Drawing) -> Sequence[Event] | None:
-    """Return the events of a random accepting run; None if there is no run, or no drawn events take it."""
+    """Return the events of a random accepting run; None if there is no run, or if no drawn event takes a step of it."""
     ends = [n for n in range(1, len(final_after)) if A.initial & final_after[n]]
     if not ends:
         return None
@@ -413,13 +408,13 @@ def _walk(rng: Random, A: CEA, final_after: Sequence[frozenset[int]], drawn: Dra
 
 
 def _step(rng: Random, ways: list[Transition], drawn: Drawing) -> tuple[Event, int] | None:
-    """Return a random event of a random transition, and its target; None if no drawn event takes one."""
+    """Return a random event of a random transition, and the target; None if no drawn event takes a transition."""
     rng.shuffle(ways)
     return next(((e, t.target) for t in ways for e in drawn(t.predicate) if holds(t.predicate, e)), None)
 
 
 def _drawing(rng: Random, profile: CelProfile, phi: Formula) -> Drawing:
-    """Return a function that draws up to POOL events of a predicate, half of them with values beyond the profile."""
+    """Return a function that draws up to POOL events for a predicate, half of them with values beyond the profile."""
     asked = types_asked(profile, phi)
     chosen: dict[Predicate, Sequence[str]] = {}
 
@@ -436,7 +431,7 @@ def _drawing(rng: Random, profile: CelProfile, phi: Formula) -> Drawing:
 
 
 def _final_after(A: CEA, length: int) -> list[frozenset[int]]:
-    """Return for each n the states from which n transitions can lead to a final one."""
+    """Return for each n the states from which n transitions can lead to a final state."""
     found = [A.final]
     for _ in range(length):
         last = found[-1]
@@ -444,7 +439,7 @@ def _final_after(A: CEA, length: int) -> list[frozenset[int]]:
     return found
 
 
-# --- what an automaton can look at ------------------------------------------------------------------------------------
+# --- the conditions that an automaton can test ------------------------------------------------------------------------
 
 
 def tuple_predicates_only(phi: Formula) -> Formula:

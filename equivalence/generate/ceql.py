@@ -1,4 +1,4 @@
-"""Random queries of CEQL, with streams that have its keys and times."""
+"""Random CEQL queries, with streams that have their keys and times."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ KEYS = (("k",), ("x",), ("k", "y"))
 
 @dataclass(frozen=True)
 class CeqlProfile:
-    """The parameters of random queries: the parts of the formula, and how often each clause occurs.
+    """The parameters of random queries.
 
-    Its formulas have the operators that CEQL has, and filters on single events.
+    formulas: the profile of the formulas, with operators that CEQL has, and filters on single events. clauses: how
+    often each clause occurs. consumes: the share of queries that consume events.
     """
 
     formulas: CelProfile = CORE

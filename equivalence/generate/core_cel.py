@@ -1,4 +1,4 @@
-"""Random core-CEL formulas and streams that fit them: of a given size, safe and well-formed or not.
+"""Random core-CEL formulas of a given size, safe and well-formed or not, and streams that fit them.
 
 Everything comes from the random.Random that is passed in, so that the same seed gives the same cases.
 """
@@ -23,16 +23,16 @@ BY_NAME = index_by_name(OPERATORS)
 BINARY = {name: operator for name, operator in BY_NAME.items() if len(operator.node.operands) == 2}
 STRATEGIES: tuple[tuple[str, int], ...] = (("strict", 1), ("nxt", 1), ("last", 1), ("max", 1))
 OPEN = core.Unary("", Anything())
-"""The filter of a formula whose filters are still to be chosen."""
+"""A placeholder for a filter that is still to be chosen."""
 
 
 @dataclass(frozen=True)
 class CoreProfile(CelProfile):
-    """The parameters of random core-CEL formulas and streams; its operators are those that core-CEL has.
+    """The parameters of random core-CEL formulas and streams; the operators are those of core-CEL.
 
-    safe: no variable is defined on both sides of a sequence; a fresh name is taken where the variables run out.
-    well_formed: a filter mentions only variables that surely hold an event where it stands, so that `problems` finds
-    nothing unbound. Otherwise a filter sometimes mentions any variable.
+    safe: no variable is defined on both sides of a sequence; if the variables run out, a fresh name is used.
+    well_formed: a filter mentions only variables that are always bound at its place, so that `problems` finds no
+    unbound variable. If False, a filter sometimes mentions any variable.
     """
 
     variables: tuple[str, ...] = ("x", "y", "z")
@@ -79,9 +79,7 @@ def stream(rng: Random, profile: CoreProfile, length: int, phi: core.Formula | N
 
 
 def _skeleton(rng: Random, profile: CoreProfile, nodes: int, taken: Variables) -> core.Formula:
-    """Return a formula whose filters are still open. If it is to be safe, it defines none of the variables in
-    `taken`.
-    """
+    """Return a formula with placeholders for filters. If the profile is safe, it defines no variable in `taken`."""
     narrow, wide = profile.choices
     names, weights = wide if nodes > 2 else narrow
     if nodes == 1 or not names:
@@ -109,7 +107,7 @@ def _skeleton(rng: Random, profile: CoreProfile, nodes: int, taken: Variables) -
 
 
 def _names(profile: CoreProfile, taken: Variables) -> list[str]:
-    """Return the unused variables; a fresh one if all are in use."""
+    """Return the unused variables; a fresh variable if all are in use."""
     left = [x for x in profile.variables if x not in taken]
     return left or [next(x for x in _fresh() if x not in taken)]
 
@@ -119,7 +117,7 @@ def _fresh() -> Iterator[str]:
 
 
 def _filtered(rng: Random, profile: CoreProfile, phi: core.Formula, around: Variables) -> core.Formula:
-    """Return the formula with conditions chosen for its filters; variables in `around` are bound outside of it."""
+    """Return the formula with conditions in place of its placeholders; variables in `around` are bound outside it."""
     around = around | bound(phi)
     match phi:
         case core.CoreEventAtom():

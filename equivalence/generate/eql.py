@@ -1,4 +1,4 @@
-"""Random queries of EQL, and logs for them: few categories, values and keys, so that conditions and steps overlap."""
+"""Random EQL queries and logs, with few categories, values and keys, so that conditions and steps overlap."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def random_filter(rng: Random, profile: EqlProfile) -> eql.EventFilter:
 
 
 def random_query(rng: Random, profile: EqlProfile, nodes: int) -> eql.EqlQuery:
-    """Return a random query of a profile that keeps the rules of the language; nodes bounds the number of steps."""
+    """Return a random well-formed query of a profile; `nodes` bounds the number of steps."""
     kind = rng.random()
     pipes = tuple(_pipes(rng)) if profile.pipes and rng.random() < 0.2 else ()
     if kind < 0.1:
@@ -135,7 +135,7 @@ def _random_step(rng: Random, profile: EqlProfile, own: int) -> eql.SequenceStep
 
 
 def random_event(rng: Random, seconds: float) -> Event:
-    """Return a random event at a second after the begin. Fields may be absent; process.args and keys may be arrays."""
+    """Return a random event at BEGIN plus so many seconds. Fields may be absent; process.args and keys may be arrays."""
     attributes: dict[str, Value] = {TIME: BEGIN + timedelta(seconds=seconds)}
     for name in FIELDS:
         if rng.random() < 0.7:
@@ -154,7 +154,7 @@ def random_event(rng: Random, seconds: float) -> Event:
 
 
 def random_log(rng: Random, profile: Any, length: int, query: eql.EqlQuery) -> Stream:
-    """Return a random log of that length with times in order, in steps of half a second."""
+    """Return a random log of that length, whose times are in order and multiples of half a second."""
     time, events = 0.0, []
     for _ in range(length):
         time += rng.choice((0, 0.5, 0.5, 1, 2))

@@ -19,7 +19,7 @@ from cerify.semantics.trees import index_by_name
 from cerify.semantics.values import Value, value_type_of
 
 BY_NAME = index_by_name(OPERATORS)
-CHAINED = ("relative", "prior", "sequence")  # of two operands or of more
+CHAINED = ("relative", "prior", "sequence")  # operators with two or more operands
 BINARY = {name for name, operator in BY_NAME.items() if len(operator.node.operands) == 2} | {*CHAINED}
 
 
@@ -27,11 +27,11 @@ BINARY = {name for name, operator in BY_NAME.items() if len(operator.node.operan
 class ExpressionProfile:
     """The parameters of random expressions and histories.
 
-    operators: the weight of each operator; one without a weight is never chosen. attributes: every event has each of
-    them; its values and the constants in masks come from one pool. masked: the share of primitive events that have a
-    mask. special: the share of NULL, any and first among the leaves. start: the share of histories that begin with the
-    start event. absent: the share of attributes without a value. variables: the attribute variables. argued: the share
-    of primitive events that have variables as arguments. constraints: the share of leaves that are constraints on
+    operators: their weights; operators without a weight are never chosen. attributes: every event has all of them; the
+    values of an attribute and the constants in masks come from one pool. masked: the share of primitive events that
+    have a mask. special: the share of NULL, any and first among the leaves. start: the share of histories that begin
+    with the start event. absent: the share of attributes without a value. variables: the attribute variables. argued:
+    the share of primitive events that have arguments. constrained: the share of leaves that are constraints on
     variables. named: the share of expressions with a named expression p(I).
     """
 
@@ -64,7 +64,7 @@ DERIVED = replace(
         if operator.node.operands and name not in ("exists", "equated")
     ),
 )
-"""All operators of section 2.3 too."""
+"""The same with all operators of section 2.3."""
 
 MASKED = replace(DERIVED, masked=0.5)
 """The same with masks."""
@@ -88,10 +88,10 @@ VALUED = replace(
 """The same with attribute variables, constraints and named expressions."""
 
 EVERYTHING = replace(VALUED, operators=CORRELATED.operators, masked=0.15, start=0.15)
-"""All of it."""
+"""All of these."""
 
 PROFILES = {"base": BASE, "derived": DERIVED, "masked": MASKED, "started": STARTED, "correlated": CORRELATED}
-"""Those without attribute variables."""
+"""The profiles without attribute variables."""
 
 VALUED_PROFILES = {"valued": VALUED, "everything": EVERYTHING}
 PARAMETER = "I"
@@ -99,9 +99,7 @@ NAME = "p"
 
 
 def case(rng: Random, profile: ExpressionProfile, nodes: int, events: int) -> tuple[Expression, Stream]:
-    """Return an expression of up to `nodes` nodes and a history of up to `events` events; larger ones are more
-    frequent.
-    """
+    """Return an expression of up to `nodes` nodes and a history of up to `events` events; large ones are frequent."""
     E = expression(rng, profile, max(rng.randint(1, nodes), rng.randint(1, nodes)))
     return E, history(rng, profile, max(rng.randint(0, events), rng.randint(0, events)))
 
@@ -110,7 +108,7 @@ def expression(rng: Random, profile: ExpressionProfile, nodes: int) -> Expressio
     """Return an expression of `nodes` nodes, as `size` counts; it has fewer if the operators do not allow that."""
     if not (nodes > 4 and profile.named and rng.random() < profile.named):
         return _placed(_expression(rng, replace(profile, named=0.0), nodes, ()), ())
-    inside = rng.randint(1, nodes - 3)  # a name with variables of its own is not for automata; its parameter is not one
+    inside = rng.randint(1, nodes - 3)  # automata do not support a definition with variables besides its parameter
     body = _expression(rng, replace(profile, named=0.0, variables=(PARAMETER,)), inside, ())
     definition = expr.ExpressionDefinition(NAME, (PARAMETER,), _placed(body, (PARAMETER,)))
     return expr.Let((definition,), _placed(_expression(rng, profile, nodes - 1 - inside, ()), ()))

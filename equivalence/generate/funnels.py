@@ -1,4 +1,4 @@
-"""Random funnels and sequences by key, with streams in which times repeat and events are of several steps."""
+"""Random funnels and sequences by key, with streams in which times repeat and an event may pass several steps."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ VALUES: Mapping[str, tuple[Value, ...]] = {"k": ("u", "u", "v"), "x": (0, 1, 2),
 
 @dataclass(frozen=True)
 class FunnelProfile:
-    """The parts of random queries: kinds ("chain" is a funnel without a mode), and whether there are other clauses.
+    """The parameters of random queries and streams.
 
-    conditions: how often a step has a condition. absent: how often an event lacks an attribute.
+    kinds: of queries; "chain" is a funnel without a mode. clauses: whether funnels have other clauses. conditions: how
+    often a step has a condition. absent: how often an event lacks an attribute.
     """
 
     kinds: tuple[str, ...] = ("chain", *FUNNEL_MODES, "sequence")
@@ -42,7 +43,7 @@ PROFILES = {
 
 
 def random_step(rng: Random, profile: FunnelProfile, type_: str) -> str:
-    """Return a step, most often of this type."""
+    """Return the text of a step, most often with this type."""
     if rng.random() >= profile.conditions:
         return type_
     return rng.choice(("", type_, type_)) + rng.choice(CONDITIONS)
@@ -82,7 +83,7 @@ def random_funnel(rng: Random, profile: FunnelProfile, nodes: int) -> KeyedQuest
 
 
 def random_stream(rng: Random, profile: FunnelProfile, length: int, query: KeyedQuestion) -> Stream:
-    """Return a random stream in the order of time; two neighbours often have the same time."""
+    """Return a random stream in the order of time, in which successive events often have the same time."""
     time, events = rng.randint(0, 3), []
     for _ in range(length):
         time += rng.choice((0, 0, 1, 1, 2, 4))

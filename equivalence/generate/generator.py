@@ -1,4 +1,4 @@
-"""What a campaign has to know of a generator: its profiles, and the functions that make cases of them."""
+"""The generators of random cases, one for each language: profiles, and functions that make cases of them."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ StreamMaker: TypeAlias = Callable[[Random, Any, int, Q], Stream]
 class Generator(Generic[Q]):
     """The random cases of a language. The same random numbers give the same cases.
 
-    profiles: what queries and streams are made of, by name; the first is the default. case: a query with a random
-    stream. stream: another stream for a query. guided: like `case`, but most streams have a match; None if the language
-    has no such generator.
+    profiles: what queries and streams are made of, by name; the first is the default. case: makes a query and a random
+    stream. stream: makes another stream for a query. guided: like `case`, but most streams have a match; None if the
+    language has no such function.
     """
 
     profiles: Mapping[str, Any]
@@ -57,7 +57,7 @@ def cel_stream(rng: Random, profile: CelProfile, length: int, phi: Formula) -> S
 def guided_cel_case(rng: Random, profile: CelProfile, nodes: int, events: int) -> tuple[Formula, Stream]:
     """Return a formula and a stream like `cel_case`, but most streams have a match.
 
-    Under windows and partitions streams are random.
+    If the profile is Scoped, the streams are random.
     """
     if isinstance(profile, cel.Scoped):
         return cel.scoped_case(rng, profile, nodes, events)
@@ -78,7 +78,7 @@ def expression_stream(rng: Random, profile: expressions.ExpressionProfile, lengt
 
 
 def sase_stream(rng: Random, profile: sase.SaseProfile, length: int, q: sase_syntax.Tree) -> Stream:
-    """Return a random stream; for a query of one block most streams are led to a match."""
+    """Return a random stream; if the query is a single PATTERN, most streams are built to match."""
     return sase.stream(rng, profile, length, q if isinstance(q, sase_syntax.SaseQuery) else None)
 
 

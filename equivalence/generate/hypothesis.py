@@ -1,6 +1,6 @@
-"""Hypothesis strategies: formulas, streams, and both together, for property tests of one's own evaluator or rewriting.
+"""Hypothesis strategies for formulas, streams, and both together, for property tests of your evaluator or rewriting.
 
-They are built of Hypothesis's own strategies, so that Hypothesis shrinks failing examples: formulas towards an event
+They are built from Hypothesis's own strategies, so that Hypothesis shrinks failing examples: formulas towards an event
 type, streams towards few events with small values. Hypothesis is an extra: pip install 'cerify[hypothesis]'.
 """
 
@@ -27,11 +27,11 @@ from cerify.semantics.values import INT64, Value, ValueType, value_type_of
 
 Scope: TypeAlias = tuple[str, ...]
 Scoped: TypeAlias = tuple[Formula, Scope]
-"""A formula with the variables that it binds, which filters around it speak of."""
+"""A formula, and the variables that it binds, which filters around it may use."""
 
 Draw: TypeAlias = st.DrawFn
 Values: TypeAlias = Callable[[str], st.SearchStrategy[Value]]
-"""The values of the attribute of that name."""
+"""A function that returns a strategy for the values of the attribute of that name."""
 
 OF_TYPE: dict[ValueType, st.SearchStrategy[Value]] = {
     "int": st.integers(INT64[0], INT64[-1]),
@@ -45,7 +45,7 @@ OF_TYPE: dict[ValueType, st.SearchStrategy[Value]] = {
 def formulas(profile: CelProfile = CORE, nodes: int = 12) -> st.SearchStrategy[Formula]:
     """Generate formulas with at most `nodes` nodes, made of the operators, types, variables and constants of a profile.
 
-    The profile's weights of operators are ignored: Hypothesis chooses by itself how often to try each.
+    The weights of operators in the profile are ignored: Hypothesis chooses how often to try each operator.
     """
     return _scoped(profile, nodes).map(lambda found: found[0])
 
@@ -53,9 +53,9 @@ def formulas(profile: CelProfile = CORE, nodes: int = 12) -> st.SearchStrategy[F
 def streams(of: Schema | Formula | CelProfile, events: int = 10) -> st.SearchStrategy[Stream]:
     """Generate streams of up to `events` events.
 
-    From a schema: events of its types with any values. From a formula: events of its types and of one more, with its
-    attributes; their values are often its constants or neighbours of these. From a profile: events with the profile's
-    values.
+    From a schema: events of its types with any values. From a formula: events of its types and of one other type, with
+    its attributes; values are often constants of the formula or neighbours of them. From a profile: events with the
+    profile's values.
     """
     match of:
         case Schema():
@@ -68,7 +68,7 @@ def streams(of: Schema | Formula | CelProfile, events: int = 10) -> st.SearchStr
 
 
 def cases(profile: CelProfile = CORE, nodes: int = 12, events: int = 10) -> st.SearchStrategy[tuple[Formula, Stream]]:
-    """Return a formula and a stream of a profile."""
+    """Generate pairs of a formula and a stream of a profile."""
     return st.tuples(formulas(profile, nodes), streams(profile, events))
 
 
@@ -117,10 +117,11 @@ def _near(known: list[Value], schema: Schema, name: str) -> st.SearchStrategy[Va
 
 @st.composite
 def _scoped(draw: Draw, profile: CelProfile, nodes: int) -> Scoped:
-    """Generate a formula and the names in its scope; one function for all depths, so that Hypothesis can replace a
-    formula by an inner one.
+    """Generate a formula and the names in its scope.
+
+    There is one strategy for all depths, so that Hypothesis can replace a formula by one of its sub-formulas.
     """
-    chosen = draw(st.integers(0, len(profile.operators)))  # 0, an event type, is what it shrinks towards
+    chosen = draw(st.integers(0, len(profile.operators)))  # 0 is an event type, because Hypothesis shrinks towards 0
     operator = profile.operators[chosen - 1][0]
     if chosen == 0 or nodes < (3 if operator in BINARY else 2):
         R = draw(st.sampled_from(profile.types))

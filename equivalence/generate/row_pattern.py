@@ -1,7 +1,8 @@
 """Random clauses of MATCH_RECOGNIZE and WINDOW, and tables: nested patterns, NULLs, ties, partitions, all skips.
 
-Everything comes from the random.Random that is passed in, so that the same seed gives the same cases. A clause is
-well-formed. Tables have a partition p, an order o with ties and NULLs, numbers x and y, and a string z.
+Everything comes from the random.Random that is passed in, so that the same seed gives the same cases. Clauses are
+well-formed. Tables have a column p to partition by, a column o to order by with ties and NULLs, columns x and y of
+numbers, and a column z of strings.
 """
 
 from __future__ import annotations
@@ -38,13 +39,14 @@ BUDGET = Budget(valuations=5_000)
 
 @dataclass(frozen=True)
 class RowProfile:
-    """The parameters of random clauses: how often a condition looks at earlier rows of the match, and a value is NULL.
+    """The parameters of random clauses and tables.
 
-    failing: whether AFTER MATCH SKIP may lead nowhere on the table, so that there is an error in place of matches.
-    windows: whether clauses are of WINDOW. chain: whether clauses fit engines that support little of R010. Then the
-    pattern is a chain of different variables, each with a quantifier; rows are in the order of the table; a match has
-    one row of output, with values of its rows only. extended: whether clauses may ask for the longest match and have
-    expressions in PARTITION BY and ORDER BY.
+    context: how often a condition looks at earlier rows of the match. null: how often a value is NULL. failing: whether
+    AFTER MATCH SKIP may have no row to skip to, so that there is an error in place of matches. windows: whether clauses
+    stand in WINDOW. chain: whether clauses suit engines that support little of R010: the pattern is a chain of
+    different variables, some with a quantifier, rows are in the order of the table, and a match has one row of output,
+    with values of its rows only. extended: whether clauses may ask for the longest match and have expressions in
+    PARTITION BY and ORDER BY.
     """
 
     context: float = 0.4
@@ -75,14 +77,14 @@ KEYS = (
 
 
 def case(rng: Random, profile: RowProfile, nodes: int, events: int) -> tuple[MatchRecognize, Stream]:
-    """Return a clause of at most that many nodes in its pattern, and a table of at most that many rows."""
+    """Return a clause with at most that many nodes in its pattern, and a table with at most that many rows."""
     q = clause(rng, profile, rng.randint(1, nodes))
     S = stream(rng, profile, max(rng.randint(0, events), rng.randint(0, events)), q)
     return (q if profile.failing or not _fails(q, S) else replace(q, skip=RowSkip("next row"))), S
 
 
 def _fails(q: MatchRecognize, S: Stream) -> bool:
-    """Return whether AFTER MATCH SKIP leads nowhere; True if that takes too long to find out."""
+    """Return whether AFTER MATCH SKIP has no row to skip to; True if this takes too long to find out."""
     try:
         return q.skip.variable is not None and not all(find_matches(q, S, budget=BUDGET))
     except (IllFormed, BudgetExceeded):
@@ -101,7 +103,7 @@ def stream(rng: Random, profile: RowProfile, length: int, q: MatchRecognize) -> 
 
 
 def clause(rng: Random, profile: RowProfile, nodes: int) -> MatchRecognize:
-    """Return a clause of that many nodes in its pattern, at most."""
+    """Return a clause with at most that many nodes in its pattern."""
     pattern = _chain(rng, profile, nodes) if profile.chain else _pattern(rng, profile, nodes, NESTING)
     primary = MatchRecognize(pattern).primary
     subsets = (Subset("U", tuple(rng.sample(primary, rng.randint(1, len(primary))))),) if primary else ()
@@ -179,12 +181,12 @@ def _pattern(rng: Random, profile: RowProfile, nodes: int, nesting: int) -> rows
         return rows.Permute(tuple(_pattern(rng, profile, nodes // number, nesting - 1) for _ in range(number)))
     left = rng.randint(1, nodes - 1)
     made = rows.RowConcatenation if kind == "concatenation" else rows.Alternation
-    # a chain is no deeper for its length
+    # concatenations and alternations do not count as nesting
     return made(_pattern(rng, profile, left, nesting), _pattern(rng, profile, nodes - left, nesting))
 
 
 class _Maker:
-    """Makes conditions, measures and the skip of a clause with these variables, without MATCH_NUMBER for windows."""
+    """Makes conditions, measures and the skip of a clause with these variables; windows have no MATCH_NUMBER."""
 
     def __init__(self, rng: Random, variables: list[str], profile: RowProfile) -> None:
         self.rng, self.variables, self.windows, self.chain = rng, variables, profile.windows, profile.chain

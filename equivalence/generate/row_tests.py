@@ -1,9 +1,9 @@
-"""Mutants of a clause of MATCH_RECOGNIZE, as mistakes would make them, and tables that kill them.
+"""Make mutants of a MATCH_RECOGNIZE clause, as mistakes of an author would, and tables that kill them.
 
-A mutant differs in one place: a quantifier, an alternative, a comparison, a number, where the search goes on, RUNNING
-or FINAL, a key or its direction. A table kills a mutant if, by the definition, its output is a different one there.
-Tables come from a search with values near the constants of the clause; where that finds none, from the decider. No two
-rows of a partition tie in ORDER BY, so that every engine has to give the same rows.
+A mutant differs in one place: a quantifier, an alternative, a comparison, a number, AFTER MATCH SKIP, RUNNING or FINAL,
+a key or its direction. A table kills a mutant if, by the definition, the mutant has another output there than the
+clause. Tables come from a search with values near the constants of the clause. If the search finds none, they come from
+the decision procedure. No two rows of a partition tie in ORDER BY, so that every engine must give the same rows.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from cerify.semantics.trees import subtrees
 from cerify.semantics.values import Value, ValueType
 
 TRIES, LONGEST, SEED = 800, 7, 2026
-FEW = 100  # units of time at most, in a step from row to row
-NULLS = 0.1  # of the values of a table
+FEW = 100  # the time from one row to the next has fewer units than this
+NULLS = 0.1  # the share of the values of a table that are NULL
 BUDGET = Budget(valuations=20_000)
 OTHERS: Mapping[str, tuple[str, ...]] = {
     "<": ("<=", ">"), "<=": ("<", ">="), ">": (">=", "<"), ">=": (">", "<="), "=": ("<>",), "<>": ("=",),
@@ -47,7 +47,7 @@ Output: TypeAlias = tuple[tuple[str, ...], tuple[OutputRow, ...]]
 
 @dataclass(frozen=True)
 class TableTest:
-    """A table with the columns and the rows that the clause makes of it, and the mutants that it kills, in words."""
+    """A table with the columns and rows of the clause's output on it, and descriptions of the mutants that it kills."""
 
     table: Stream
     columns: tuple[str, ...]
@@ -57,7 +57,7 @@ class TableTest:
 
 @dataclass(frozen=True)
 class TableTests:
-    """Test tables: they kill every mutant except those in `same`, which mean the same, and those in `undecided`."""
+    """Tables that kill every mutant except those in `same`, which mean the same, and those in `undecided`."""
 
     tests: tuple[TableTest, ...]
     mutants: int
@@ -66,7 +66,7 @@ class TableTests:
 
 
 def mutants_of(q: MatchRecognize) -> Iterator[tuple[str, MatchRecognize]]:
-    """Yield the wellformed mutants of a clause, each with the part that differs."""
+    """Yield the well-formed mutants of a clause, each with a description of the part that differs."""
     seen = {q}
     for words, mutant in _changed(q):
         if mutant in seen:
@@ -191,7 +191,7 @@ def make_table_tests(q: MatchRecognize, schema: Schema | None = None, budget: Bu
     """Return short tables that kill the mutants of a clause.
 
     schema: the types of the columns; without it they are guessed from the clause. Raises IllFormed for a clause that is
-    not wellformed.
+    not well-formed.
     """
     require_wellformed(q)
     tests: list[tuple[Stream, Output]] = []
@@ -215,7 +215,7 @@ def make_table_tests(q: MatchRecognize, schema: Schema | None = None, budget: Bu
 
 
 def _output(q: MatchRecognize, S: Stream) -> Output | None:
-    """Return the output table of a clause; None if AFTER MATCH SKIP leads nowhere or the budget ends."""
+    """Return the output table of a clause; None if AFTER MATCH SKIP has no row to skip to, or the budget is exceeded."""
     try:
         made = RowOutput(q, S)
         return made.columns, tuple(made.rows(find_matches(q, S, budget=BUDGET)))
@@ -226,9 +226,7 @@ def _output(q: MatchRecognize, S: Stream) -> Output | None:
 def _separating(
     q: MatchRecognize, mutant: MatchRecognize, schema: Schema | None, budget: Budget
 ) -> tuple[bool, Stream | None]:
-    """Return whether the two are proved to mean the same, and a table on which their outputs differ, if one is
-    found.
-    """
+    """Return whether clause and mutant are proved to mean the same, and a table on which their outputs differ, or None."""
 
     def differs(S: Stream) -> bool:
         right = _output(q, S)
@@ -258,7 +256,7 @@ def _shortened(S: Stream, differs: Callable[[Stream], bool]) -> Stream:
 
 
 def _has_ties(q: MatchRecognize, S: Stream) -> bool:
-    """Return whether two rows of a partition are alike in ORDER BY."""
+    """Return whether two rows of a partition have equal values in ORDER BY."""
     table = table_of(S)
     for places in partitions(q, table, STANDARD) if q.order else ():
         keys = [tuple(key_value(one.column, table[place], STANDARD) for one in q.order) for place in places]
@@ -268,12 +266,12 @@ def _has_ties(q: MatchRecognize, S: Stream) -> bool:
 
 
 class TableMaker:
-    """Random tables for two clauses: values next to their constants, NULL, and an order without ties."""
+    """Makes random tables for two clauses: values next to their constants, NULL, and an order without ties."""
 
     def __init__(self, q: MatchRecognize, mutant: MatchRecognize, schema: Schema | None) -> None:
         self.q = q
         self.values = values((q, mutant), schema)
-        for pool in self.values.values():  # a run of five values that rise
+        for pool in self.values.values():  # at least five integers, so that a column can rise in several rows
             whole = [value for value in pool if type(value) is int]
             if 0 < len(whole) < 5 and max(whole) < 2**62:  # all are 64-bit numbers
                 pool += range(max(whole) + 1, max(whole) + 6 - len(whole))
@@ -293,7 +291,7 @@ class TableMaker:
         self.order = [resolve_column(one, self.values) for one in order]
 
     def _timed(self, schema: Schema | None) -> Iterator[str]:
-        """Yield the columns of times: by the schema, or else those in EXTRACT or beside an interval."""
+        """Yield the columns of times: those of the schema, or else those in EXTRACT or beside an interval."""
         if schema is not None:
             yield from (name for name, type_ in schema.attributes.items() if type_ == "timestamp")
             return

@@ -1,8 +1,8 @@
 """Random queries of SASE+ and streams that fit them: all strategies, Kleene plus anywhere, negation, aggregates.
 
 Everything comes from the random.Random that is passed in, so that the same seed gives the same cases. A query is
-well-formed and fits the profile's schema; a stream is led to a match where that is easy: its events are chosen, one
-after the other, for the components of the pattern, with other events between them.
+well-formed and fits the profile's schema. Most streams are built to match where that is easy: their events are chosen,
+one after the other, for the components of the pattern, with other events between them.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from cerify.semantics.values import Value, ValueType, value_type_of
 
 @dataclass(frozen=True)
 class SaseProfile:
-    """The parameters of random queries and streams; a share counts only where the feature is possible.
+    """The parameters of random queries and streams; the numbers are shares of the places where a feature is possible.
 
-    attributes: every type has each of them; its values in streams and the constants in conditions come from one pool.
-    mixed: queries with a strategy for each component. default: queries with bare predicates. related: conditions whose
-    right side mentions other events. aggregated: sides of conditions that aggregate. led: streams built to match.
-    constant: results that are a constant.
+    attributes: every event type has all of them; the values of an attribute in streams and the constants in conditions
+    come from one pool. mixed: queries with a strategy for each component. default: queries with bare predicates.
+    related: conditions whose right side mentions other events. aggregated: sides of conditions that are aggregates.
+    led: streams built to match. constant: whether results are a constant.
     """
 
     types: tuple[str, ...] = ("A", "B", "C")
@@ -91,7 +91,7 @@ NEXT = replace(
     negated=0.1,
     constant=True,
 )
-"""What engines have whose patterns take the next event: one such strategy, Kleene plus with `!`, constant results."""
+"""For engines whose patterns take the next event: one such strategy, Kleene plus with `!`, constant results."""
 
 PROFILES = {
     "plain": PLAIN,
@@ -104,14 +104,14 @@ PROFILES = {
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Makes one random query of SASE+: its pattern, then conditions about that, then the strategies that take them.
+# Make one random SASE+ query: its pattern, then conditions on the components, then strategies for these conditions.
 
 COMPARATORS: tuple[pred.Comparator, ...] = get_args(pred.Comparator)
 EQUALITIES: tuple[pred.Comparator, ...] = ("=", "!=")
 
 
 class Maker:
-    """Makes a query of at most a number of nodes; the nodes that the pattern leaves become conditions."""
+    """Makes a query with at most `nodes` nodes: the pattern takes some of them, and the others become conditions."""
 
     def __init__(self, rng: Random, profile: SaseProfile, nodes: int) -> None:
         self.rng, self.profile = rng, profile
@@ -137,7 +137,7 @@ class Maker:
     # --- PATTERN ---
 
     def _pattern(self, length: int) -> tuple[sase.Component, ...]:
-        there = self.rng.randrange(length)  # one of them has to be
+        there = self.rng.randrange(length)  # one component must not be negated
         found = []
         for n in range(length):
             negated = n != there and self._share(self.profile.negated)
@@ -170,8 +170,9 @@ class Maker:
         return k.kleene and not k.negated and self._share(self.profile.cut)
 
     def _belongs(self, c: sase.Conjunct, names: set[str], first: bool) -> bool:
-        """Return whether a conjunct belongs to the block of these names: the block of its last identifier, or else the
-        first block.
+        """Return whether a conjunct belongs to the block of these variables.
+
+        It belongs to the block of its last identifier, or else to the first block.
         """
         if isinstance(c.condition, sase.Equivalence):
             return first
@@ -193,8 +194,9 @@ class Maker:
         return min(self.rng.choices(self.profile.attributes, k=2), key=lambda attribute: len(attribute[1]))[0]
 
     def _conjunct(self, k: sase.Component) -> pred.Predicate:
-        """Return a clause about an event, or all events, of the component; the last identifier of each part of the
-        clause is on the same edge.
+        """Return a clause about one event, or all events, of the component.
+
+        The last identifier of each part of the clause is on the same edge.
         """
         edge: Edge = self.rng.choice(("first", "each", "each", "later", "later", "end")) if k.kleene else "first"
         p = self._atom(k, edge)
@@ -225,7 +227,7 @@ class Maker:
         return sase.Reference(name, k.variable, places[edge] if k.kleene else "only"), pool
 
     def _right(self, k: sase.Component, edge: Edge, name: str, pool: tuple[Value, ...]) -> pred.Term:
-        """Choose the right side of a condition: a value of another event or of a later edge of the same array, or a
+        """Return the right side of a condition: a value of another event, of an earlier event of the same array, or a
         constant.
         """
         if edge == "later":
@@ -257,7 +259,7 @@ class Maker:
     def _aggregate(
         self, k: sase.Component, name: str, pool: tuple[Value, ...], running: bool
     ) -> tuple[pred.Term, tuple[Value, ...]]:
-        """Return an aggregate, and the values that it may have, from the pool or not."""
+        """Return an aggregate, and the values that it may have: the pool, or small numbers if it counts."""
         functions = ["min", "max", *RANKED]
         if isinstance(pool[0], bool):
             functions = []
@@ -316,9 +318,7 @@ TRIES = 8  # random events to choose from for each event of a match
 
 
 def case(rng: Random, profile: SaseProfile, nodes: int, events: int) -> tuple[sase.SaseQuery, Stream]:
-    """Return a query of at most `nodes` nodes and a stream of at most `events` events; larger ones
-    are more frequent.
-    """
+    """Return a query of at most `nodes` nodes and a stream of at most `events` events; large ones are frequent."""
     q = query(rng, profile, max(rng.randint(1, nodes), rng.randint(1, nodes)))
     return q, stream(rng, profile, max(rng.randint(1, events), rng.randint(1, events)), q)
 
@@ -356,7 +356,7 @@ def stream(rng: Random, profile: SaseProfile, length: int, q: sase.SaseQuery | N
 
 
 def _led(rng: Random, q: sase.SaseQuery, length: int, event: Callable[..., Event]) -> list[Event]:
-    """Return events for the components of the pattern in turn; the conditions hold where that is easy."""
+    """Return events for the components of the pattern in turn, the first of a few random events that fits, or the last."""
     events: list[Event] = []
     bound: dict[str, list[int]] = {}
     last: int | None = None
