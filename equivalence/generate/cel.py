@@ -41,7 +41,7 @@ class CelProfile:
 
     operators: their weights; operators without a weight are never chosen. attributes: every event type has all of them;
     the values of an attribute in streams and the constants in filters come from one pool. correlated: the share of
-    filter atoms that compare attributes of two variables. absent: the share of attribute values that a stream leaves
+    filter atoms that compare attributes with each other. absent: the share of attribute values that a stream leaves
     out.
     """
 

@@ -215,7 +215,7 @@ def make_table_tests(q: MatchRecognize, schema: Schema | None = None, budget: Bu
 
 
 def _output(q: MatchRecognize, S: Stream) -> Output | None:
-    """Return the output table of a clause; None if AFTER MATCH SKIP has no row to skip to, or the budget is exceeded."""
+    """Return the output table of a clause; None if AFTER MATCH SKIP has no row to skip to, or the budget ends."""
     try:
         made = RowOutput(q, S)
         return made.columns, tuple(made.rows(find_matches(q, S, budget=BUDGET)))
@@ -226,7 +226,10 @@ def _output(q: MatchRecognize, S: Stream) -> Output | None:
 def _separating(
     q: MatchRecognize, mutant: MatchRecognize, schema: Schema | None, budget: Budget
 ) -> tuple[bool, Stream | None]:
-    """Return whether clause and mutant are proved to mean the same, and a table on which their outputs differ, or None."""
+    """Return whether clause and mutant are proved to mean the same, and a table on which their outputs differ.
+
+    The table is None if no such table is found.
+    """
 
     def differs(S: Stream) -> bool:
         right = _output(q, S)

@@ -356,7 +356,7 @@ def stream(rng: Random, profile: SaseProfile, length: int, q: sase.SaseQuery | N
 
 
 def _led(rng: Random, q: sase.SaseQuery, length: int, event: Callable[..., Event]) -> list[Event]:
-    """Return events for the components of the pattern in turn, the first of a few random events that fits, or the last."""
+    """Return events for the components of the pattern in turn; they satisfy the conditions if a few tries suffice."""
     events: list[Event] = []
     bound: dict[str, list[int]] = {}
     last: int | None = None
