@@ -1,4 +1,4 @@
-"""How the book is built: `python -m sphinx -W docs build/book`, with the extra `docs`."""
+"""The configuration of the book. Build it by `python -m sphinx -W docs build/book`, with the extra `docs`."""
 
 from __future__ import annotations
 
@@ -100,5 +100,5 @@ html_theme_options = {"top_of_page_buttons": ["view"]}
 
 
 def setup(app: Sphinx) -> None:
-    for name in ("csv", "eql"):  # of which Pygments knows nothing
+    for name in ("csv", "eql"):  # languages that Pygments does not know
         app.add_lexer(name, TextLexer)

@@ -1,4 +1,4 @@
-"""The table of contents below its first level: the table `chapters` of conf.py has, for a page, the pages below it."""
+"""The lower levels of the table of contents: `chapters` in conf.py lists the pages below a page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ CONTENTS = "\n\n```{{toctree}}\n:hidden:\n\n{}\n```\n"
 
 
 def listed(app: Sphinx, docname: str, source: list[str]) -> None:
-    """Adds the pages below a page to it."""
+    """Add a hidden table of contents with the pages below a page."""
     if below := app.config.chapters.get(docname):
         source[0] += CONTENTS.format("\n".join(f"/{page}" for page in below.split()))
 

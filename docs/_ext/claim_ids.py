@@ -1,4 +1,4 @@
-"""The ids of claims: a row of docs/claims.md can be linked to, and every other mention of an id is such a link."""
+"""Link every mention of a claim's id to the row of docs/claims.md that has the claim."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LEDGER = "claims"
 
 
 def anchored(app: Sphinx, doctree: nodes.document) -> None:
-    """Each row of the ledger gets the id of its claim."""
+    """Give each row of the ledger the id of its claim, so that links can lead to it."""
     if app.env.docname != LEDGER:
         return
     for row in doctree.findall(nodes.row):
@@ -21,7 +21,7 @@ def anchored(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def linked(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """The id of a claim in code type, unless it is a link already, leads to the row of the claim."""
+    """Turn each id of a claim in code type into a link to the row of the claim, unless it is a link already."""
     if docname == LEDGER:
         return
     labels = app.env.domains.standard_domain.anonlabels

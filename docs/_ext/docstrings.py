@@ -1,8 +1,8 @@
-"""Docstrings as they are written, and signatures with the names that the source gives to its types.
+"""Show docstrings as they are written, and signatures with the names that the source gives to its types.
 
-A docstring is plain text: stars around words are emphasis, others are themselves, as bars and backticks are, and what
-is indented stays as it is, unless it goes on with an item of a list. A paragraph of lines such as `name: what it is` is
-a list of these names.
+A docstring is plain text. Stars around words are emphasis; other stars, bars and backticks stand for themselves.
+Indented lines are shown verbatim, unless they continue an item of a list. A paragraph of lines such as `name: what it
+is` becomes a list of these names.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from cerify.semantics.core_cel import syntax as core_cel
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.sase import syntax as sase
 
-EMPHASIS = re.compile(r"(?<![\w*\\])\\\*(\w[\w ]*)\\\*(?![\w*\\])")  # once it is escaped
+EMPHASIS = re.compile(r"(?<![\w*\\])\\\*(\w[\w ]*)\\\*(?![\w*\\])")  # in text that is escaped already
 FIELD = re.compile(r"[a-z_]+: ")
 MARKUP = re.compile(r"([\\*`|]|_(?!\w))")
 UNREADABLE = re.compile(r"<(?:factory|function [^,)]*)>")  # defaults of fields
@@ -42,7 +42,7 @@ ALIASES = {
 
 
 def escaped(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
-    """The lines so that reStructuredText shows them as they are, but for those of fields of tuples."""
+    """Escape the lines so that reStructuredText shows them as they are, and drop the lines about fields of tuples."""
     lines[:] = _itemized([line for line in lines if not line.startswith("Alias for field number ")])
     written: list[str] = []
     for kind, pairs in groupby(zip(_kinds(lines), lines, strict=True), key=lambda pair: pair[0]):
@@ -54,7 +54,7 @@ def escaped(app: Sphinx, what: str, name: str, obj: object, options: object, lin
 
 
 def _itemized(lines: Sequence[str]) -> list[str]:
-    """The lines, with hyphens before the fields of a paragraph that begins with one, and the text of each below it."""
+    """Return the lines with fields as items of a list: a hyphen before each field, and its other lines indented."""
     found: list[str] = []
     inside = False
     for before, line in zip(["", *lines], lines, strict=False):
@@ -65,7 +65,7 @@ def _itemized(lines: Sequence[str]) -> list[str]:
 
 
 def _kinds(lines: Sequence[str]) -> Iterator[str]:
-    """Of each line whether it is of a "list", which has hyphens, "verbatim", which is indented, or "text"."""
+    """Yield the kind of each line: "list" for items with hyphens, "verbatim" for indented lines, or "text"."""
     kind = "text"
     for line in lines:
         if not (kind == "list" and line.startswith("  ")):
@@ -75,7 +75,7 @@ def _kinds(lines: Sequence[str]) -> Iterator[str]:
 
 @cache
 def _unions() -> dict[str, str]:
-    """What autodoc writes for a type that has a name, the longest first, and that name."""
+    """Return for each type with a name what autodoc writes for it, the longest first, and the name."""
     named = {
         stringify_annotation(getattr(module, alias), "smart"): f"~{home}.{alias}"
         for home, (module, aliases) in ALIASES.items()
@@ -87,7 +87,7 @@ def _unions() -> dict[str, str]:
 def shortened(
     app: Sphinx, what: str, name: str, obj: object, options: object, arguments: str | None, returned: str | None
 ) -> tuple[str | None, str | None]:
-    """The signature with each union under its name, and as Sphinx can read it."""
+    """Return the signature with the name of each union, and without defaults that Sphinx cannot parse."""
     for union, alias in _unions().items():
         arguments = arguments and arguments.replace(union, alias)
         returned = returned and returned.replace(union, alias)

@@ -1,6 +1,7 @@
-"""The examples of a page with a query and a stream, or two queries: what the playground shows of each, or why nothing.
+"""Find the examples of a page that the playground can show, with the state of the playground for each.
 
-They are the commands in blocks `console` that evaluate, draw, compare or grade a query, and calls in Python sessions.
+An example has a query and a stream, or two queries. It is a command in a block `console` that evaluates, draws,
+compares or grades a query, or a call in a Python session. If the playground cannot show it, there is a reason.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ SAME_ANSWER = {
     *("match_text", "at", "as_json", "html_file", "output_file", "printed", "output", "valuations", "languages"),
 }
 """Parameters of commands and calls that the playground shows, or that do not change which events a match has."""
-LARGEST = 40  # events of a stream that is put into a link
-DEFAULTS = " defaults"  # in the names of a page: the language and the stream of each of its functions
+LARGEST = 40  # the greatest number of events of a stream in a link
+DEFAULTS = " defaults"  # the key, among the names of a page, of the language and the stream of each of its functions
 
 State: TypeAlias = dict[str, Any]
 Rows: TypeAlias = list[list[str]]
@@ -50,9 +51,9 @@ class Reason(Enum):
     """Why the playground does not show an example."""
 
     NO_STREAM = "it has no exercise, or its file is not on the page"
-    COMPUTED = "its query or its stream is computed by more than the page's own values"
+    COMPUTED = "its query or its stream is not computed from values on the page alone"
     LARGE = f"its stream has more than {LARGEST} events"
-    OPTION = "it has an option that the playground has not"
+    OPTION = "it has an option that the playground does not have"
     ERROR = "it shows an error"
 
 
@@ -64,7 +65,7 @@ class Example(NamedTuple):
 
 
 def state_of(query: str, rows: Rows | None, language: str = DEFAULT, pane: str = "matches", **more: Any) -> State:
-    """What the playground shows; without rows its stream has no events."""
+    """Return the state of the playground with a query and the rows of its stream; without rows it has no events."""
     stream = [["type"]] if rows is None else rows
     return {"language": language, "query": query, "otherLanguage": language, "other": query} | {
         "stream": stream,
@@ -74,20 +75,20 @@ def state_of(query: str, rows: Rows | None, language: str = DEFAULT, pane: str =
 
 
 def exercise_state(id_: str, answer: str = "") -> State:
-    """The playground with an exercise, and an answer to it; beside it the example of the exercise's language."""
+    """Return the state of the playground with an exercise, an answer, and the example of the exercise's language."""
     language = exercises()[id_].language
     query, rows = (json.loads(EXAMPLES.read_text(encoding="utf-8"))[language][name] for name in ("query", "stream"))
     return state_of(query, rows, language, "exercises", exercise=id_, answer=answer)
 
 
 def rows_of(text: str) -> Rows:
-    """The rows of a CSV file, or of a line of event types."""
+    """Return the rows of a CSV file, or of a line of event types."""
     rows = list(csv.reader(text.splitlines()))
     return rows if len(rows) > 1 else [["type"], *([word] for word in text.split())]
 
 
 def in_blocks(page: str, blocks: Iterable[tuple[str, str]]) -> Iterator[list[Example]]:
-    """The examples of each block of code of a page; a block is its language and its text."""
+    """Yield the examples of each block of code of a page. blocks: the language and the text of each."""
     spoken = "event-expression" if "event_expressions" in page else "core-cel" if "core_cel" in page else DEFAULT
     names: Names = {"Event": Event, "Stream": Stream}
     for language, text in blocks:
@@ -101,7 +102,7 @@ def in_blocks(page: str, blocks: Iterable[tuple[str, str]]) -> Iterator[list[Exa
 
 
 def in_console(text: str, page: str) -> Iterator[Example]:
-    """The examples of a block of commands; page: the text with the files that the commands read."""
+    """Yield the examples of a block of commands. page: the text with the files that the commands read."""
     files = dict(FILE.findall(page))
     for line in re.findall(r"^\$ cerify (.*)$", text, re.MULTILINE):
         name, *words = shlex.split(line)
@@ -110,14 +111,14 @@ def in_console(text: str, page: str) -> Iterator[Example]:
 
 
 def _parameters(name: str, words: list[str]) -> dict[str, Any]:
-    """The arguments and the options that are given to a command."""
+    """Return the arguments and options that are given to a command."""
     command = cerify.get_command(click.Context(cerify), name)
     values, _, order = command.make_parser(click.Context(command)).parse_args(words)
     return {one.name: values[one.name] for one in order if isinstance(values[one.name], str | bool | list | tuple)}
 
 
 def _of_command(name: str, given: Mapping[str, Any], files: Mapping[str, str]) -> State | Reason:
-    """The state for a command; files: the texts of those that its page shows."""
+    """Return the state for a command. files: the names and texts of the files that its page shows."""
     language = given.get("language", DEFAULT)
     if not given.keys() <= SAME_ANSWER:
         return Reason.OPTION
@@ -139,7 +140,7 @@ def _of_command(name: str, given: Mapping[str, Any], files: Mapping[str, str]) -
 
 
 def _rows_of_file(name: str, files: Mapping[str, str], default_type: str | None) -> Rows | Reason:
-    """The rows of a file of events that a page shows, or that is in the repository."""
+    """Return the rows of a file of events that the page shows, or that is in the repository."""
     path = ROOT / name
     with TemporaryDirectory() as folder, suppress(CerifyError):
         if name in files:
@@ -154,9 +155,9 @@ def _rows(S: Stream) -> Rows | Reason:
 
 
 def in_session(text: str, language: str, names: Names) -> Iterator[Example]:
-    """The examples of a Python session: found("A+", "A A"), match("A ; B", S), equivalent("A+", "A:+").
+    """Yield the examples of a Python session: found("A+", "A A"), match("A ; B", S), equivalent("A+", "A:+").
 
-    names: the values of the names before it; those that it defines are added, where they need nothing but these.
+    names: the values of names that the page defines before the session. Names that the session defines are added.
     """
     for example in doctest.DocTestParser().get_examples(text):
         (statement,) = ast.parse(example.source).body
@@ -172,7 +173,7 @@ def in_session(text: str, language: str, names: Names) -> Iterator[Example]:
 
 
 def _define(statement: ast.Assign | ast.FunctionDef, names: Names) -> None:
-    """Runs a statement that defines names; where it needs more than the names before it, they become None."""
+    """Run a statement that defines names. If it needs more than the names before it, its names become None."""
     try:
         exec(ast.unparse(statement), names)
     except Exception:
@@ -181,7 +182,7 @@ def _define(statement: ast.Assign | ast.FunctionDef, names: Names) -> None:
 
 
 def _defaults(function: ast.FunctionDef, language: str, names: Names) -> tuple[str, Any]:
-    """The language of the queries that a function of a page evaluates, and its stream; None if that is a parameter."""
+    """Return the language of the queries that a function of a page evaluates, and the stream; None for a parameter."""
     nodes = list(ast.walk(function))
     streams = [names.get(node.id) for node in nodes if isinstance(node, ast.Name)]
     spoken = [_value(node.value, names) for node in nodes if isinstance(node, ast.keyword) and node.arg == "language"]
@@ -189,7 +190,7 @@ def _defaults(function: ast.FunctionDef, language: str, names: Names) -> tuple[s
 
 
 def _of_call(name: str, call: ast.Call, language: str, names: Names) -> State | Reason:
-    """The state for a call with a query and what is beside it."""
+    """Return the state for a call with a query, and with a stream or another query."""
     query, *others = (_value(one, names) for one in call.args)
     options = {str(one.arg): _value(one.value, names) for one in call.keywords}
     if name == "contained" or not options.keys() <= SAME_ANSWER:
@@ -212,7 +213,7 @@ def _of_call(name: str, call: ast.Call, language: str, names: Names) -> State | 
 
 
 def _value(node: ast.expr, names: Names) -> Any:
-    """The value of an expression, or None if it needs more than the names."""
+    """Return the value of an expression; None if it needs more than these names."""
     try:
         return eval(ast.unparse(node), names)
     except Exception:
@@ -220,7 +221,7 @@ def _value(node: ast.expr, names: Names) -> Any:
 
 
 def _checked(found: State | Reason) -> State | Reason:
-    """The state, if the playground can read its query and its stream."""
+    """Return the state if the playground can evaluate its query on its stream, or else a reason."""
     if isinstance(found, Reason):
         return found
     try:

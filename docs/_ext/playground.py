@@ -1,7 +1,7 @@
-"""The playground as a part of the book, and a link to it under each example that has a query, or a query and a stream.
+"""Build the playground into the book, and link to it under each example that it can show.
 
-It is built into the folder `playground` of the book, where npm can fetch what it needs; elsewhere the book has no such
-links. A link opens the playground with the query and the stream of the example.
+The playground is in the folder `playground` of the book. It can be built only where npm can fetch packages; elsewhere
+the book has no such links. A link opens the playground with the query and the stream of the example.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from sphinx.util import logging
 from cerify.playground.__main__ import build
 from cerify.semantics.errors import CerifyError
 
-LONGEST = 60  # characters of a query that a link shows
+LONGEST = 60  # the greatest number of characters of a query that a link shows
 
 logger = logging.getLogger(__name__)
 
 
 class PlaygroundLink(nodes.General, nodes.Element):
-    """A link to the playground in a state, where the book has one."""
+    """A link to the playground in a state, if the book has a playground."""
 
 
 def address(state: State, docname: str) -> str:
-    """The address of the playground in a state, seen from a page."""
+    """Return the address of the playground in a state, relative to a page."""
     page = posixpath.relpath("playground/index.html", posixpath.dirname(docname) or ".")
     text = json.dumps(state, ensure_ascii=False, separators=(",", ":"))
     return f"{page}#1.{urlsafe_b64encode(text.encode()).decode().rstrip('=')}"
 
 
 def marked(app: Sphinx, doctree: nodes.document) -> None:
-    """Puts links after the blocks of code that the playground can run."""
+    """Put links after the blocks of code that the playground can run."""
     page = Path(app.env.doc2path(app.env.docname)).read_text(encoding="utf-8")
     blocks = list(doctree.findall(nodes.literal_block))
     texts = ((one.get("language"), one.astext()) for one in blocks)
@@ -48,7 +48,7 @@ def marked(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def links(states: list[State]) -> nodes.paragraph:
-    """A line of links to the playground, one for each state."""
+    """Return a line of links to the playground, one for each state."""
     line = nodes.paragraph(classes=["playground-links"])
     for state in states:
         line += PlaygroundLink(state=state)
@@ -56,14 +56,14 @@ def links(states: list[State]) -> nodes.paragraph:
 
 
 def said(state: State) -> tuple[str, str]:
-    """What a link to this state does, and with which answer, exercise or query, which is cut where it is long."""
+    """Return the verb of a link to this state, and the answer, exercise or query; a long text is cut."""
     choices = (("Grade", state.get("answer")), ("Exercise", state.get("exercise")), ("Try", state["query"]))
     verb, text = next((verb, " ".join(text.split())) for verb, text in choices if text)
     return verb, text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
 def resolved(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Links lead to the playground, or are taken away where the book has none."""
+    """Let links lead to the playground, or remove them if the book has none."""
     for node in list(doctree.findall(PlaygroundLink)):
         if app.env.has_playground:  # type: ignore[attr-defined]
             target = address(node["state"], docname)
@@ -79,7 +79,7 @@ def resolved(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 
 def built(app: Sphinx) -> None:
-    """Builds the playground into the book."""
+    """Build the playground into the book, and record whether this was possible."""
     app.env.has_playground = False  # type: ignore[attr-defined]
     if app.builder.format == "html":
         try:

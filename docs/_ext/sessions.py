@@ -1,6 +1,6 @@
-"""Blocks of code as the book shows them: without the empty line at the end, which doctest needs, and 80 columns wide.
+"""Prepare blocks of code for the book: without the empty line at the end that doctest needs, and 80 columns wide.
 
-Python whose lines are longer is formatted anew by ruff.
+Python code with longer lines is formatted again by ruff.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from sphinx.application import Sphinx
 WIDTH = 80
 PROMPTS = 4  # columns
 PROSE = re.compile(r'( *(?:# )?)(?!\w+(?:, \w+)*: |>>>|\.\.\.|- |"{3}$)(\S(?:(?!  ).)*)')
-"""A line that goes on with a sentence: no entry of a list, no statement, and no columns."""
+"""A line that continues a sentence, and is no entry of a list, no statement and no row of columns."""
 
 
 def trimmed(app: Sphinx, doctree: nodes.document) -> None:
-    """Blocks of code without what is empty at their end, and Python in lines that fit."""
+    """Remove empty lines at the end of blocks of code, and fold Python lines that are too long."""
     for block in doctree.findall(nodes.literal_block):
         text = block.astext().rstrip()
-        if block.rawsource != block.astext():  # it has markup of its own
+        if block.rawsource != block.astext():  # the block has markup of its own
             continue
         is_python = block.get("language") == "python" or block.get("source", "").endswith(".py")
         if is_python and max(map(len, text.splitlines()), default=0) > WIDTH:
@@ -38,7 +38,7 @@ def trimmed(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def session(text: str) -> str:
-    """A Python session with its statements in lines that fit."""
+    """Return a Python session with its statements in lines of at most WIDTH columns."""
     parts: list[str] = []
     for part in doctest.DocTestParser().parse(text + "\n"):
         if isinstance(part, str):
@@ -51,7 +51,10 @@ def session(text: str) -> str:
 
 @cache
 def excerpt(code: str, width: int) -> str:
-    """Code, or cases of a match without their head, in lines of a width; what cannot be parsed stays as it is."""
+    """Return Python code in lines of this width. Code that cannot be parsed stays as it is.
+
+    The code may also be the cases of a match, or the body of a class, without the line above them.
+    """
     if max(map(len, code.splitlines())) <= width or find_spec("ruff") is None:
         return code
     for head, depth in (("", 0), ("match _:\n", 4), ("class _:\n", 4)):
@@ -63,7 +66,7 @@ def excerpt(code: str, width: int) -> str:
 
 
 def _folded(code: str, width: int) -> Iterator[str]:
-    """Yield the lines of code with docstrings and comments folded; a part broken off begins the next line of prose."""
+    """Yield the lines of code with docstrings and comments folded; words that do not fit go to the next prose line."""
     lines, quoted = deque(code.splitlines()), False
     while lines:
         line = lines.popleft()

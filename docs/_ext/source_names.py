@@ -1,4 +1,4 @@
-"""The names in a source file that a link can lead to, each with its line."""
+"""Find the names in a source file that a link can lead to, each with its line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,11 @@ RULE = re.compile(r"^[?!]{0,2}([A-Za-z_]\w*)(?:\.\d+)?\s*:")
 
 @cache
 def names_in(path: Path) -> dict[str, int]:
-    """Definitions, assignments, cases of a match (`clause.Seq`: the case for `Seq` in `clause`), rules of a grammar."""
+    """Return the line of each name of a file.
+
+    Names are those of definitions, assignments, rules of a grammar, and cases of a match (`clause.Seq`: the case for
+    `Seq` in `clause`).
+    """
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".py":
         return _python(ast.parse(text))
@@ -44,13 +48,13 @@ def _python(tree: ast.AST, within: str = "", local: bool = False) -> dict[str, i
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
-    """What stands in the blocks of a statement, or of a case."""
+    """Yield the statements in the blocks of a statement or of a case."""
     for block in ("body", "orelse", "handlers", "finalbody", "cases"):
         yield from getattr(node, block, [])
 
 
 def _classes(pattern: ast.pattern) -> list[str]:
-    """The classes that a case is for, in the order of an alternative."""
+    """Return the classes that a pattern matches, in the order of its alternatives."""
     match pattern:
         case ast.MatchClass(ast.Name(name) | ast.Attribute(attr=name)):
             return [name]

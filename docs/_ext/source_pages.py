@@ -1,7 +1,7 @@
-"""Source files as pages of the book: a link to a file or folder of the project stays one in what is built.
+"""Make pages of the book from source files, so that links to files and folders of the project work in the book too.
 
-`[the clause](../../semantics/cel/denote.py#clause.Seq)` opens the file where the project is browsed, and in the book a
-page of it, at the name after `#` (source_names.py says which names there are).
+`[the clause](../../semantics/cel/denote.py#clause.Seq)` opens the file in a browser of the repository. In the book it
+opens the page of the file, at the name after `#` (source_names.py says which names there are).
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from sphinx.util import logging
 ROOT = Path(__file__).parents[2]
 LINK = re.compile(r"(?<=\]\()(\.\./[^)#\s]*)#?([^)\s]*)(?=\))")
 LANGUAGES = {".py": "python", ".json": "json", ".java": "java", ".md": "markdown", ".lark": "text", ".jsonl": "text"}
-SHOWN = 200_000  # characters; of what is longer, a suite, the page shows the beginning
+SHOWN = 200_000  # characters; the page of a longer file, such as a suite, shows the beginning
 
 logger = logging.getLogger(__name__)
 
 
 def address(file: Path, seen_from: str) -> str:
-    """The page of a file, as a link from another page."""
+    """Return a link from a page of the book to the page of a file."""
     page = f"source/{file.relative_to(ROOT).as_posix()}.html"
     return posixpath.relpath(page, posixpath.dirname(seen_from) or ".")
 
 
 def rewritten(app: Sphinx, docname: str, source: list[str]) -> None:
-    """Links out of the documentation become links to pages of the book."""
+    """Turn links to files outside the documentation into links to pages of the book."""
     folder = (Path(app.srcdir) / docname).parent
 
     def link(found: re.Match[str]) -> str:
@@ -52,7 +52,7 @@ def rewritten(app: Sphinx, docname: str, source: list[str]) -> None:
 
 
 def signed(app: Sphinx, doctree: nodes.document) -> None:
-    """Each signature in the reference gets a link to its source."""
+    """Add to each signature in the reference a link to its source."""
     for signature in doctree.findall(addnodes.desc_signature):
         found: Any = importlib.import_module(signature["module"]) if signature.get("module") else None
         home = found
@@ -69,7 +69,7 @@ def signed(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def cite(app: Sphinx, docname: str, file: Path) -> None:
-    """Have a page made of the file, because docname speaks of it."""
+    """Record that the page `docname` mentions the file, so that the file gets a page."""
     app.env.cited.setdefault(docname, set()).add(file)  # type: ignore[attr-defined]
 
 
@@ -87,7 +87,7 @@ def merge(app: Sphinx, env: Any, docnames: set[str], other: Any) -> None:
 
 
 def pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """A page for each file and folder that is cited, and for each file in such a folder."""
+    """Yield a page for each file and folder that is cited, and for each file in such a folder."""
     cited: dict[Path, set[str]] = {}
     for docname, files in app.env.cited.items():  # type: ignore[attr-defined]
         for file in files:
@@ -103,7 +103,7 @@ def pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
             f"{escape(app.env.titles[docname].astext())}</a>"
             for docname in sorted(docnames)
         )
-        cited_by = f"<p>Pages that speak of it: {speak}</p>" if speak else ""
+        cited_by = f"<p>Pages that mention it: {speak}</p>" if speak else ""
         heading = f'<h1 id="source"><code>{escape(name).replace("/", "/<wbr>")}</code></h1>'
         yield f"source/{name}", {"title": name, "body": heading + cited_by + body, "parents": []}, "page.html"
 
@@ -121,7 +121,7 @@ def _folder(folder: Path) -> str:
 
 
 def _file(app: Sphinx, file: Path) -> str:
-    """The file with an anchor at each of its names."""
+    """Return the highlighted code of a file as HTML, with an anchor at each of its names."""
     text = file.read_text(encoding="utf-8")
     code = text[:SHOWN]
     lines = app.builder.highlighter.highlight_block(

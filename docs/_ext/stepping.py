@@ -1,9 +1,9 @@
-"""Runs and examples, made when the book is built, by the evaluator as it then is.
+"""Directives for runs, examples and exercises. Runs are computed by the evaluator when the book is built.
 
-A block `{stepper} QUERY` with events as CSV becomes a link to the page that `cerify step` writes, and one to the
+A block `{stepper} QUERY` with events as CSV becomes a link to the page that `cerify step` writes, and a link to the
 playground. A block `{example} QUERY`, with events as CSV or a line of event types, becomes the query, a drawing of the
-stream with its matches, and these links; with the option `live` the playground itself, where it can run.
-A block `{exercises} N` lists the exercises of a session of the course.
+stream with its matches, and these links. With the option `live` it becomes the playground itself, where that can run.
+A block `{exercises} N` lists the exercises of session N of the course.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Exercises(SphinxDirective):
 
 
 class Stepper(SphinxDirective):
-    """Records the run of a query over the events in the block, and links to its page."""
+    """A run of a query over the events in the block, with a link to its page."""
 
     has_content = True
     required_arguments = 1
@@ -71,7 +71,7 @@ class Stepper(SphinxDirective):
         return [nodes.paragraph("", "", link, nodes.Text(f": {summary(run)}.")), links([state])]
 
     def _page(self, run: Recording) -> nodes.reference:
-        """Writes the page of the run. Returns a link to it, without a text."""
+        """Write the page of the run, and return a link to it, without a text."""
         docname = self.env.docname
         page = f"steps/{docname.replace('/', '-')}{self.kind}-{self.env.new_serialno(f'run{self.kind}')}.html"
         file = Path(self.env.app.outdir, page)
@@ -82,7 +82,7 @@ class Stepper(SphinxDirective):
 
 
 class Example(Stepper):
-    """Draws the events in the block with the matches of a query."""
+    """A drawing of the events in the block with the matches of a query."""
 
     kind = "-example"
 
@@ -93,7 +93,7 @@ class Example(Stepper):
             step = self._page(recorded(query, language, rows))
             line += [step, nodes.Text(" · ")]
             step += nodes.Text("Step by step")
-        except Unsupported:  # by an evaluator that can be recorded
+        except Unsupported:  # no evaluator that can be recorded supports the query
             pass
         line += PlaygroundLink(state=state_of(query, rows, language), text="Open in the playground")
         code = nodes.literal_block(query, query, language="text")
@@ -103,7 +103,7 @@ class Example(Stepper):
 
 
 def recorded(query: str, language: str, rows: Rows) -> Recording:
-    """The run of a query over the events in the rows."""
+    """Return the recorded run of a query over the events in the rows."""
     header, *events = rows
     stream = stream_of_rows("the events", header, events, [f"event {n}" for n in range(len(events))])
     with catch_warnings():  # the events of a drawing have only the attributes that it shows

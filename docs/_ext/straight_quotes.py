@@ -1,4 +1,4 @@
-"""Quotation marks stay straight on pages whose text is that of programs, where they are those of code."""
+"""Keep quotation marks straight on the pages whose text comes from code."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
 PAGES = ("reference/api", "reference/commands")
-"""How the names of these pages begin."""
+"""The beginnings of the names of these pages."""
 
 
 class StraightQuotes(SphinxTransform):
-    """Says of each page whether its quotation marks are made curly, before Sphinx does that."""
+    """Sets for each page whether Sphinx makes its quotation marks curly."""
 
     default_priority = 740
 

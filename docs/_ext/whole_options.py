@@ -1,4 +1,4 @@
-"""Options of commands stay on one line: a browser would break them after their hyphens."""
+"""Keep options of commands on one line; a browser would break them after their hyphens."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ OPTION = re.compile(r"(?<=[>\s])--[a-z][a-z-]*(?=[<\s=])")
 
 
 def kept(app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: object) -> None:
-    """Marks the options in the text of a page; the style sheet keeps what is marked together."""
+    """Mark the options in the text of a page, so that the style sheet can keep each on one line."""
     if "body" in context:
         context["body"] = OPTION.sub(r'<span class="command-option">\g<0></span>', context["body"])
 

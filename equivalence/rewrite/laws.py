@@ -1,8 +1,8 @@
-"""What a law of CEL is: two schematic formulas, and whether all their instances mean the same.
+"""The laws of CEL, and rewriting by them. A law is an equation of two schematic formulas.
 
 A schematic formula is written like any other. In it the event types phi, psi and chi stand for any formulas, and the
-named predicates P and Q for any predicates on one event. All other names and all numbers stand for themselves; a law
-with X and Y holds for any two different variables.
+named predicates P and Q for any predicates on one event. All other names and all numbers stand for themselves, but a
+law with X and Y holds for any two different variables. A law holds if all its instances mean the same on both sides.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PREDICATES: tuple[Predicate, Predicate] = (
     Comparison(">", Attribute("x"), Constant(0)),
     Comparison("<", Attribute("x"), Constant(1)),
 )
-"""What P and Q stand for if nothing else is said: x > 0 and x < 1."""
+"""The default predicates for P and Q: x > 0 and x < 1."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,10 @@ class Witness:
 
 @dataclass(frozen=True)
 class Law:
-    """left = right; it holds if there is no witness.
+    """An equation left = right, which holds if there is no witness.
 
-    binding: the letters for formulas in which every match must have an event. without: pairs of a letter and a variable
-    that its formulas must not have.
+    binding: the letters that stand only for formulas whose matches all have an event. without: pairs of a letter and a
+    variable that the formulas for the letter must not have.
     """
 
     name: str
@@ -97,7 +97,10 @@ class Law:
     def instance(self, *operands: Formula, predicates: Sequence[Predicate] = PREDICATES) -> tuple[Formula, Formula]:
         """Return both sides with operands for its letters (extra ones are ignored) and predicates for P and Q."""
         if len(operands) < len(self.letters):
-            raise ValueError(f"the law {self.name!r} has {', '.join(self.letters)}, but {len(operands)} formulas came")
+            raise ValueError(
+                f"the law {self.name!r} needs formulas for {', '.join(self.letters)}, "
+                f"but only {len(operands)} are given"
+            )
         by_letter = dict(zip(self.letters, operands, strict=False))
         by_name = dict(zip(("P", "Q"), predicates, strict=True))
         return _substituted(self.left, by_letter, by_name), _substituted(self.right, by_letter, by_name)
@@ -120,7 +123,7 @@ def law_of_json(row: Mapping[str, Any]) -> Law:
 
 
 def always_binds(phi: Formula) -> bool:
-    """Return whether every valuation of the formula has an event: only PROJECT can take away the last one."""
+    """Return whether every valuation of the formula has an event; False if PROJECT may take the last event away."""
     return not any(isinstance(node, cel.Project) for node in subformulas(phi))
 
 
@@ -148,8 +151,8 @@ def _condition(condition: Condition, predicates: dict[str, Predicate]) -> Condit
 # ---------------------------------------------------------------------------------------------------------------------
 # The algebra of CEL: named equations between schematic formulas, those that hold and those that fail.
 #
-# They are data, a law to a line: holding.jsonl and failing.jsonl, which has of each law the smallest witness found.
-# The fields are those of `Law`, and the section of docs/laws.md that lists the law.
+# They are data, one law in each line of holding.jsonl and failing.jsonl, which also has the smallest witness found for
+# each law. The fields are those of `Law`, and the section of docs/laws.md that lists the law.
 
 
 def _load_laws(name: str) -> dict[str, tuple[Law, ...]]:
@@ -166,11 +169,11 @@ __all__ = ["FAILING", "HOLDING", "LAWS", "Law", "Level", "Witness"]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Laws as rewriting rules: one side of a law matched against a formula, the other side written for what was matched.
+# Laws as rewriting rules: if one side of a law matches a formula, the formula is replaced by the other side.
 #
-# The letters of a law stand for any formulas, P and Q for any predicates on one event. Its other names, and its
-# attributes, stand for any names and attributes as long as different ones stay different: nothing in the meaning of a
-# formula depends on what its types, variables and attributes are called. Numbers stand for themselves.
+# The letters of a law stand for any formulas, P and Q for any predicates on one event. Its other names and attributes
+# stand for any names and attributes, as long as different ones stay different: the meaning of a formula does not depend
+# on what its types, variables and attributes are called. Numbers stand for themselves.
 
 
 @dataclass(frozen=True)
@@ -199,7 +202,7 @@ class Rule:
 def rules() -> tuple[Rule, ...]:
     """Return the laws that hold as rules, in each direction that needs no new names.
 
-    No rule writes a derived operator where there was none: A ; A stays as it is, and is not written A{2}.
+    No rule introduces derived operators: A ; A does not become A{2}.
     """
     found = []
     for law in LAWS:
@@ -225,7 +228,10 @@ class Binding:
     predicates: dict[str, Predicate] = field(default_factory=dict)
 
     def matches(self, pattern: Formula, phi: Formula) -> bool:
-        """Return whether the formula is an instance of the pattern that agrees with what is bound; binds the rest."""
+        """Return whether the formula is an instance of the pattern that agrees with the values bound so far.
+
+        The other letters and names of the pattern are bound.
+        """
         if isinstance(pattern, cel.EventAtom) and pattern.type in LETTERS:
             return self.formulas.setdefault(pattern.type, phi) == phi
         if type(pattern) is not type(phi):
@@ -276,7 +282,7 @@ class Binding:
         return self.attributes.setdefault(schematic, name) == name
 
     def _variables(self, L: frozenset[str], M: frozenset[str]) -> bool:
-        """Match unbound variables in order. Of several possible ways this tries one, so it may miss a match."""
+        """Match unbound variables in alphabetical order. Other orders are not tried, so a match may be missed."""
         return len(L) == len(M) and all(
             self._bind_name(A, B)
             for A, B in zip(sorted(L, key=self._bound), sorted(M, key=self._bound_to), strict=True)

@@ -1,4 +1,8 @@
-"""Limits on the size of rewritten formulas: the number of nodes that a result may have."""
+"""Normal forms of core-CEL and CEL formulas: disjunctive, LP-normal, safe, with FILTER or IN pushed down.
+
+A normal form may be exponentially larger than its formula. So its number of nodes is limited, and the sizes of products
+are computed before the products are built.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +27,9 @@ from cerify.semantics.predicates import Attribute, Comparison, Not, Predicate, m
 from cerify.semantics.trees import children, rebuilt
 
 NODES = 10_000
-"""The most nodes that a normal form may have, unless told otherwise."""
+"""The default for the greatest number of nodes of a normal form."""
 
-CHAIN = 64  # disjuncts in a row; more are joined as a tree, which is not as deep
+CHAIN = 64  # the greatest number of disjuncts in a row; more are joined as a tree, which is less deep
 
 _OPERATORS = {**CEL, **CORE_CEL}
 
@@ -39,15 +43,16 @@ def check_nodes(made: int, limit: int, phi: cel.Formula | core.Formula) -> None:
     """Raise BudgetExceeded if the formula would be rewritten to more nodes than the limit."""
     if made > limit:
         raise BudgetExceeded(
-            f"the normal form would have {made} nodes already at this {show_operator(phi)}, and {limit} are allowed; "
+            f"the normal form of this {show_operator(phi)} alone would have {made} nodes, but {limit} are allowed; "
             "rewrite a part of the formula, or allow more",
             phi.span,
         )
 
 
 def joined(Or: Any, disjuncts: Sequence[Any]) -> Any:
-    """Return the OR of the formulas, in their order. Very many are joined as a tree, so that it can be read and
-    evaluated.
+    """Return the OR of the formulas, in their order.
+
+    If there are more than CHAIN, they are joined as a tree, so that the result is not too deep to be parsed.
     """
     if len(disjuncts) > CHAIN:
         half = len(disjuncts) // 2
@@ -64,7 +69,7 @@ def product_size(left: Sequence[int], right: Sequence[int]) -> int:
 
 
 def filtered(phis: list[Any], condition: cel.Condition | core.Condition) -> list[Any]:
-    """Return the formulas under the filter, its AND and OR expanded."""
+    """Return the formulas under the filter, with AND and OR of its condition expanded."""
     match condition:
         case cel.Conjunction(left, right) | core.CoreConjunction(left, right):
             return filtered(filtered(phis, left), right)
@@ -102,16 +107,16 @@ def _filtered_nodes(condition: cel.Condition | core.Condition, count: int, size:
 # core-CEL formulas taken apart and put together again.
 
 NEVER = Comparison("<", Attribute(TIME), Attribute(TIME))
-"""A predicate without events: core-CEL has no word for false, and every event may have a time."""
+"""A predicate that no event satisfies, because core-CEL has no `false`. Every event may have a time."""
 
 
 def with_children(phi: core.Formula, below: Sequence[core.Formula]) -> core.Formula:
-    """Return the formula with other operands; formulas that were parsed keep their span for messages."""
+    """Return the formula with other operands, and with its span, so that messages can show the place."""
     return replace(rebuilt(phi, below), span=phi.span)
 
 
 def never(phi: core.Formula, x: str | None = None) -> core.Formula:
-    """Return a safe formula in LP-normal form that has no complex event; it defines x, or any variable, as phi does."""
+    """Return a safe formula in LP-normal form without complex events; it defines x, or any variable of phi."""
     event = next(
         psi for psi in core.subformulas(phi) if isinstance(psi, core.CoreEventAtom) and x in (None, psi.variable)
     )
@@ -119,10 +124,10 @@ def never(phi: core.Formula, x: str | None = None) -> core.Formula:
 
 
 def around(phi: core.CorePlus | core.Strategy, body: core.Formula) -> core.Formula:
-    """Return phi around another body that has the same complex events under each valuation, but may define less.
+    """Return phi with another body that has the same complex events under each valuation, but may define less.
 
-    An iteration chooses the variables of its body anew in each round; a strategy lets them vary among the rivals. The
-    new body must still define each variable that it uses.
+    An iteration chooses the variables of its body anew in each round; a strategy lets them vary among the matches that
+    it compares. So the new body must still define each variable that it uses. Raises Unsupported if it does not.
     """
     lost = (defined_outside_iteration(phi.phi) - defined_outside_iteration(body)) & free(body)
     match phi:
@@ -134,7 +139,7 @@ def around(phi: core.CorePlus | core.Strategy, body: core.Formula) -> core.Formu
             if lost:
                 raise Unsupported(
                     f"{show_operator(phi)} compares matches for all events of {', '.join(sorted(lost))}, which only an "
-                    "impossible alternative defines; the theorems do not cover selection strategies: define it in each "
+                    "impossible alternative defines. The theorems do not cover this; define the variable in each "
                     "alternative",
                     phi.span,
                 )
@@ -146,15 +151,16 @@ def around(phi: core.CorePlus | core.Strategy, body: core.Formula) -> core.Formu
 # ---------------------------------------------------------------------------------------------------------------------
 # Disjunctive normal form of core-CEL: cep17, Lemma 2.
 #
-# Every OR is at the top, or at the top of what an iteration repeats. The lemma is for formulas without strategies:
-# STRICT distributes over OR as a filter does, and NXT, LAST and MAX, which choose among the complex events of all
-# disjuncts, hold their operand in disjunctive normal form, as an iteration does.
+# Every OR is at the top, or at the top of the body of an iteration. The lemma is for formulas without strategies. Here
+# STRICT distributes over OR as a filter does. NXT, LAST and MAX choose among the complex events of all disjuncts, so
+# they keep their operand in disjunctive normal form, as an iteration does.
 
 Disjuncts: TypeAlias = list[core.Formula]
 
 
 def core_disjunctive(phi: core.Formula, nodes: int = NODES) -> core.Formula:
-    """Return the disjunctive normal form of phi: the same complex events under each valuation.
+    """Return the disjunctive normal form of phi, with the same complex events under each valuation.
+
     Raises BudgetExceeded.
     """
     with depth_limited(phi.span):
@@ -196,11 +202,11 @@ def _disjuncts(phi: core.Formula, nodes: int) -> Disjuncts:
 # ---------------------------------------------------------------------------------------------------------------------
 # LP-normal form for every well-formed formula of core-CEL: cep17, Theorem 2.
 #
-# A filter on one event is first popped up to a sequence that surely binds its variable, where it becomes a case
-# distinction, and then pushed down to the definitions of the variable. Filters across events stay where they are.
+# First a filter on one event is popped up to a sequence that always binds its variable, where it becomes a case
+# distinction. Then it is pushed down to the definitions of the variable. Filters across events stay where they are.
 
 Path: TypeAlias = tuple[int, ...]
-"""The way from a formula to one inside it: which operand to go to, from the outside in."""
+"""The path from a formula to a sub-formula: the number of the operand at each node, from the outside in."""
 
 
 def lp_normal(phi: core.Formula, nodes: int = NODES) -> core.Formula:
@@ -228,7 +234,7 @@ def _desugared(phi: core.Formula, nodes: int) -> core.Formula:
 
 
 def _popped(phi: core.Formula, nodes: int) -> core.Formula:
-    """Return phi with every unary filter on a formula that binds its variable (the first step of the proof)."""
+    """Return phi with each unary filter moved to a formula that binds its variable (the first step of the proof)."""
     path = _unbound(phi) if isinstance(phi, core.CoreSeq) else None
     if path is None:
         psi = with_children(phi, [_popped(psi, nodes) for psi in children(phi)])
@@ -245,7 +251,7 @@ def _popped(phi: core.Formula, nodes: int) -> core.Formula:
 
 
 def _unbound(phi: core.CoreSeq) -> Path | None:
-    """Return the path to a unary filter on a variable that phi binds only above the filter."""
+    """Return the path to a unary filter on a variable that phi binds, but not below the filter; or None."""
     for n, psi in enumerate(children(phi)):
         if (path := _unbound_in(psi, check_bound(phi), frozenset())) is not None:
             return (n, *path)
@@ -253,8 +259,9 @@ def _unbound(phi: core.CoreSeq) -> Path | None:
 
 
 def _unbound_in(phi: core.Formula, outer: check_Variables, varied: check_Variables) -> Path | None:
-    """Return the path that `_unbound` returns. outer: the variables bound around phi. varied: those that a strategy in
-    between may bind anew.
+    """Return the path that `_unbound` returns.
+
+    outer: the variables bound around phi. varied: the variables that a strategy in between may bind anew.
     """
     outer = outer - check_bound(phi)
     match phi:
@@ -295,8 +302,9 @@ def _at(phi: core.Formula, path: Path) -> core.Unary:
 
 
 def _assume_filter(phi: core.Formula, path: Path, holds: bool) -> core.Formula | None:
-    """Return phi, given that the filter at the end of the path holds, or does not; None if phi then has no complex
-    event.
+    """Return phi simplified under the assumption that the filter at the end of the path holds, or does not hold.
+
+    Return None if phi then has no complex event.
     """
     if not path:
         return children(phi)[0] if holds else None
@@ -316,7 +324,7 @@ def _assume_filter(phi: core.Formula, path: Path, holds: bool) -> core.Formula |
 
 
 def _down(phi: core.Formula) -> core.Formula:
-    """Return phi with every unary filter on the definitions of its variable (the second step of the proof)."""
+    """Return phi with each unary filter moved to the definitions of its variable (the second step of the proof)."""
     below = [_down(psi) for psi in children(phi)]
     if isinstance(phi, core.CoreFilter) and isinstance(phi.condition, core.Unary):
         return _placed(below[0], phi.condition)
@@ -324,7 +332,7 @@ def _down(phi: core.Formula) -> core.Formula:
 
 
 def _placed(phi: core.Formula, atom: core.Unary) -> core.Formula:
-    """Return phi FILTER atom, where phi binds the variable."""
+    """Return phi FILTER atom with the filter at the definitions of its variable, which phi must bind."""
     match phi:
         case core.CoreEventAtom():
             return core.CoreFilter(phi, atom)
@@ -350,22 +358,23 @@ def _placed(phi: core.Formula, atom: core.Unary) -> core.Formula:
 # ---------------------------------------------------------------------------------------------------------------------
 # A safe formula for every formula of core-CEL: cep17, Theorem 1 (Lemmas 2 and B.12).
 #
-# In disjunctive normal form an unsafe disjunct asks one variable to hold two events, and so has no complex event: it
-# goes. The proof passes over what it takes along: a variable that an iteration chose anew in each round because of
-# that disjunct would then be chosen outside. So if the iteration still uses it, an impossible disjunct goes on
-# defining it.
+# In disjunctive normal form, an unsafe disjunct requires that one variable holds two events. So it has no complex event
+# and is removed. The proof overlooks a consequence: if an iteration chose a variable anew in each round only because of
+# that disjunct, the variable would now be chosen outside. So if the iteration still uses the variable, an impossible
+# disjunct keeps defining it.
 
 
 def safe(phi: core.Formula, nodes: int = NODES) -> core.Formula:
-    """Return a safe formula with the complex events of phi, in disjunctive normal form. Raises BudgetExceeded,
-    Unsupported.
+    """Return a safe formula with the complex events of phi, in disjunctive normal form.
+
+    Raises BudgetExceeded, Unsupported.
     """
     with depth_limited(phi.span):
         return _possible(core_disjunctive(phi, nodes)) or never(phi)
 
 
 def _possible(phi: core.Formula) -> core.Formula | None:
-    """Return phi without its impossible disjuncts, None if there are no others."""
+    """Return phi without its impossible disjuncts; None if all are impossible."""
     match phi:
         case core.CoreEventAtom():
             return phi
@@ -394,20 +403,20 @@ def _possible(phi: core.Formula) -> core.Formula | None:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Disjunctive normal form of CEL: every OR as far out as the meaning lets it go.
+# Disjunctive normal form of CEL: every OR is moved as far out as the meaning allows.
 #
-# The operators that look at one valuation at a time, or put together one of each operand, distribute over OR: their
-# clauses in tods21, Figure 3, are unions. Four do not, and hold their operand in disjunctive normal form themselves:
-# the rounds of `+` and `:+` may each choose another disjunct, and NXT, LAST and MAX compare the valuations of all
-# disjuncts with each other. UNLESS asks of its right side that it have no valuation: an OR there becomes one UNLESS
-# after another.
+# Operators that look at one valuation at a time, or combine one valuation of each operand, distribute over OR: their
+# clauses in tods21, Figure 3, are unions. Five do not, and keep their operand in disjunctive normal form: each round of
+# `+` and `:+` may choose another disjunct, and NXT, LAST and MAX compare the valuations of all disjuncts with each
+# other. UNLESS requires that its right side has no valuation, so an OR there becomes a chain of UNLESS.
 
 CelDisjuncts: TypeAlias = list[cel.Formula]
 
 
 def disjunctive(phi: cel.Formula, nodes: int = NODES) -> cel.Formula:
-    """Return the disjunctive normal form of phi: the same valuations. May be exponentially larger. Raises
-    BudgetExceeded.
+    """Return the disjunctive normal form of phi, with the same valuations. It may be exponentially larger.
+
+    Raises BudgetExceeded.
     """
     with depth_limited(phi.span):
         return _cel_or(_cel_disjuncts(cel.expanded(phi), nodes))
@@ -458,7 +467,7 @@ def _unless(phi: cel.Formula, disjuncts: CelDisjuncts) -> cel.Formula:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Which variables the valuations of a CEL formula may bind, and which its filters speak of.
+# The variables that the valuations of a CEL formula may bind, and those that its filters mention.
 
 Variables: TypeAlias = frozenset[str]
 
@@ -491,19 +500,19 @@ def spoken_of(condition: cel.Condition) -> Variables:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Filter push-down for CEL: every filter moved as close to the events of its variables as its meaning allows.
+# Filter push-down for CEL: every filter is moved as close to the events of its variables as its meaning allows.
 #
-# `A[p]` is a condition on each event of A alone. So it moves to both sides of an operator that unites valuations, and
-# into each round of an iteration; where `IN A` binds A, to everything below; through PROJECT, as far as that keeps the
-# variable. It stops at event types, and at NXT, LAST and MAX: these choose among valuations, and would choose among
-# others if the filter came first. A filter that is no such condition (correlated, registered, or an OR of atoms) moves
-# as one piece, to the one side that binds all its variables; it does not move into an iteration, nor below an IN that
-# binds one of them.
+# `A[p]` is a condition on each single event of A. So it moves to both sides of an operator that unites valuations, into
+# each round of an iteration, to everything below an `IN A`, and through a PROJECT that keeps A. It stops at event
+# types, and at NXT, LAST and MAX: these choose among valuations, and would choose among others if the filter came
+# first. Other filters (correlated, registered, or an OR of atoms) move as a whole, to a side that binds all their
+# variables. They do not move into an iteration, nor below an IN that binds one of their variables.
 
 
 def push_filters(phi: cel.Formula, nodes: int = NODES) -> cel.Formula:
-    """Return phi with its filters pushed down: the same valuations. A filter that always holds is removed. Raises
-    BudgetExceeded.
+    """Return phi with its filters pushed down, with the same valuations. Filters that always hold are removed.
+
+    Raises BudgetExceeded.
     """
     with depth_limited(phi.span):
         return _pushed(cel.expanded(phi), nodes)
@@ -529,7 +538,7 @@ def _filtered(phi: cel.Formula, condition: cel.Condition) -> cel.Formula:
 
 
 def _filter_events(phi: cel.Formula, L: Variables, p: Predicate) -> cel.Formula:
-    """Return phi where each event that a variable of L holds satisfies p."""
+    """Return phi with a filter, pushed down, that each event of a variable in L satisfies p."""
     L = L & bindable(phi)
     if not L:
         return phi
@@ -556,9 +565,7 @@ def _filter_events(phi: cel.Formula, L: Variables, p: Predicate) -> cel.Formula:
 
 
 def _whole(phi: cel.Formula, condition: cel.Condition) -> cel.Formula:
-    """Return phi FILTER condition, with the condition pushed down as far as one operand has all events of its
-    variables.
-    """
+    """Return phi FILTER condition, pushed down as long as one operand has all events of the condition's variables."""
     L = spoken_of(condition)
     if _holds_anyway(condition, bindable(phi)):
         return phi
@@ -587,7 +594,10 @@ def _whole(phi: cel.Formula, condition: cel.Condition) -> cel.Formula:
 
 
 def _through(phi: cel.Filter, below: cel.Formula) -> cel.Formula:
-    """Return phi over the rewritten operand of a filter; the filter stays on top where it cannot move further."""
+    """Return the filter phi with its operand rewritten to `below`.
+
+    If `below` is the old operand under new filters, these are put on top of phi instead.
+    """
     new: list[cel.Condition] = []
     psi = below
     while psi is not phi.phi:
@@ -602,7 +612,7 @@ def _through(phi: cel.Filter, below: cel.Formula) -> cel.Formula:
 
 
 def _holds_anyway(condition: cel.Condition, bound: Variables) -> bool:
-    """Return whether the condition holds because a variable holds nothing (docs/decisions/filters.md)."""
+    """Return whether the condition holds because one of its variables has no event (docs/decisions/filters.md)."""
     match condition:
         case cel.Every() | cel.Correlated():
             return not frozenset(variables_of(condition)) <= bound
@@ -619,16 +629,19 @@ def _holds_anyway(condition: cel.Condition, bound: Variables) -> bool:
 # ---------------------------------------------------------------------------------------------------------------------
 # IN pushed to the event types: tods21, appendix B (proof of Proposition 8.12), for all of CEL.
 #
-# `phi IN A` leaves the support as it is, and what variables other than A hold. So it goes below every operator that
-# looks at no more than supports, and to both sides where valuations are united. Three operators look at what A held
-# before. For a filter the paper renames A below to a fresh variable; the same helps AND, which compares valuations,
-# and PROJECT. PROJECT, too, decides what is bound: only events that a kept variable holds. Here the fresh variables
-# are hidden again by a PROJECT, so that the valuations are the same, where the paper is content with the same complex
-# events.
+# `phi IN A` changes neither the support nor the events of variables other than A. So it moves below every operator that
+# looks only at supports, and to both sides of an operator that unites valuations. Three operators look at the events
+# that A had before: FILTER, AND (which compares valuations) and PROJECT. For a filter the paper renames A below to a
+# fresh variable; this works for AND and PROJECT too. PROJECT also decides which events A gets: only those of a variable
+# that it keeps. In the end a PROJECT hides the fresh variables, so that the valuations are the same; the paper only
+# keeps the complex events.
 
 
 def push_in(phi: cel.Formula, nodes: int = NODES) -> cel.Formula:
-    """Return phi with every IN on an event type or on another such IN: the same valuations. Raises BudgetExceeded."""
+    """Return phi with every IN moved to an event type, or to another such IN; the valuations are the same.
+
+    Raises BudgetExceeded.
+    """
     with depth_limited(phi.span):
         phi = cel.expanded(phi)
         pushing = _Pushing(phi, nodes)
@@ -644,7 +657,7 @@ class _Pushing:
         self.fresh: set[str] = set()
 
     def pushed(self, phi: cel.Formula) -> cel.Formula:
-        """Return phi with every IN on an event type; its valuations bind fresh variables too."""
+        """Return phi with every IN moved to an event type; the valuations also bind fresh variables."""
         below = [self.pushed(psi) for psi in children(phi)]
         match phi:
             case cel.In(_, A):
@@ -667,7 +680,7 @@ class _Pushing:
         return phi if L.isdisjoint(self.fresh) else cel.Project(L - self.fresh, phi)
 
     def variable_like(self, A: str) -> str:
-        """Return a name that is used nowhere yet."""
+        """Return a fresh variable with a name like A."""
         name = next(name for name in (f"{A}_{n}" for n in count(1)) if name not in self.taken)
         self.taken.add(name)
         self.fresh.add(name)
@@ -675,8 +688,9 @@ class _Pushing:
 
 
 def bound(phi: cel.Formula, A: str, L: Variables | None) -> cel.Formula:
-    """Return phi IN A for a phi that binds A only as an event type, if at all; with L, A holds only events of variables
-    in L.
+    """Return phi IN A, with IN at the event types, for a phi that binds A only as an event type, if at all.
+
+    L: if not None, A gets only events of variables in L.
     """
     match phi:
         case cel.EventAtom() | cel.In():
@@ -695,7 +709,10 @@ def bound(phi: cel.Formula, A: str, L: Variables | None) -> cel.Formula:
 
 
 def renamed(phi: cel.Formula, A: str, B: str) -> cel.Formula:
-    """Return phi with B for A. The event type A still binds A too; bindings on the right of UNLESS do not matter."""
+    """Return phi with B in place of A. The event type A still binds A too.
+
+    The right side of UNLESS is not changed, because its bindings do not matter.
+    """
     match phi:
         case cel.EventAtom(R):
             return cel.In(phi, B) if R == A else phi

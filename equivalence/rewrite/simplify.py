@@ -1,7 +1,7 @@
-"""A smaller formula that means the same: rewriting by laws and by leaving parts out, each step proved by the decider.
+"""Find a smaller formula that means the same: apply laws, leave parts out, and prove each step.
 
-For unary formulas, and for partitions and windows around whole matches, every step has a certificate. For formulas that
-compare events in other ways only the unary parts can be decided; outside of these a step relies on a named law.
+For unary formulas, and for partitions and windows around whole matches, every step has a certificate. In formulas that
+compare events in other ways, only the unary parts can be decided. Outside these parts, a step relies on a named law.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from cerify.semantics.events import Schema, Stream
 from cerify.semantics.trees import children, rebuilt
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Ways to write a CEL formula with less that are known to change nothing: laws, and parts that nobody looks at.
+# Rewritings that are known to keep the meaning of a CEL formula: laws, and parts whose removal has no effect.
 #
-# Each candidate comes with the name of what allows it. At the level of valuations a law holds anywhere in a formula.
-# One of complex events, where nothing around it looks at variables: AND compares valuations, FILTER and PROJECT look
-# at some.
+# Each candidate comes with the name of the law or rule that allows it. A law of valuations holds anywhere in a formula.
+# A law of complex events holds where no operator around the place looks at variables: AND compares valuations, and
+# FILTER and PROJECT look at some variables.
 
 Candidate: TypeAlias = tuple[str, Formula]
-"""The name of what allows it, and the formula."""
+"""The name of the law or rule that allows a rewriting, and the rewritten formula."""
 
 CHAINS = (cel.Or, cel.And, cel.All, cel.Seq, cel.ContiguousSeq)
 COMMUTATIVE = (cel.Or, cel.And, cel.All)
@@ -49,8 +49,8 @@ EVERYTHING: frozenset[str] | None = None
 class Subformula:
     """A sub-formula with its context: a function that replaces it in the whole, and the operators around it.
 
-    looked: the variables that the operators around it look at; None for all. blind: whether these look at complex
-    events only. chained: whether the operator around it is the same as its own, as in A ; (B ; C).
+    looked: the variables that the operators around it look at; None for all. blind: whether these operators look at
+    complex events only. chained: whether the operator around it is the same as its own, as in A ; (B ; C).
     """
 
     psi: Formula
@@ -94,13 +94,13 @@ def _below(place: Subformula, below: Sequence[Formula], i: int) -> Subformula:
 
 
 def redundant(phi: Formula, level: Level) -> Iterator[Candidate]:
-    """Yield each formula that comes from one rewriting at one place and is known to mean the same at that level."""
+    """Yield each formula that one rewriting at one place gives, if it is known to mean the same at that level."""
     for place in places(phi):
         exact = level == "valuations" or not place.blind
         for name, other in _local(place, exact):
             yield name, place.put(other)
         if level == "events" and isinstance(place.psi, cel.In) and not _is_looked_at(place, place.psi.variable):
-            yield "an IN that nobody looks at", place.put(place.psi.phi)
+            yield "an IN without effect", place.put(place.psi.phi)
 
 
 def _is_looked_at(place: Subformula, A: str) -> bool:
@@ -111,13 +111,14 @@ def _local(place: Subformula, exact: bool) -> Iterator[Candidate]:
     yield from of_nothing(place.psi)
     yield from fewer_conditions(place.psi)
     yield from by_laws(place.psi, exact)
-    if isinstance(place.psi, CHAINS) and not place.chained:  # a pair of a part of a chain is a pair of the chain
+    if isinstance(place.psi, CHAINS) and not place.chained:  # a part of a chain has no other pairs than the whole chain
         yield from in_chains(place.psi, exact)
 
 
 def by_laws(psi: Formula, exact: bool) -> Iterator[Candidate]:
-    """Yield the formula with one side of a law replaced by the other; if exact, only by laws that keep the
-    valuations.
+    """Yield the formula with one side of a law replaced by the other.
+
+    exact: whether only laws that keep the valuations are applied.
     """
     from cerify.equivalence.rewrite.laws import rules  # reads hundreds of formulas
 
@@ -129,7 +130,7 @@ def by_laws(psi: Formula, exact: bool) -> Iterator[Candidate]:
 
 
 def in_chains(psi: Formula, exact: bool) -> Iterator[Candidate]:
-    """Apply laws to two operands of a chain: any two of a commutative operator, neighbours of others."""
+    """Apply laws to two operands of a chain: to neighbours, or to any two if the operator is commutative."""
     kind = type(psi)
     operands = _operands(psi, kind)
     if len(operands) < 2 or not isinstance(psi, CHAINS):
@@ -194,7 +195,7 @@ def of_nothing(psi: Formula) -> Iterator[Candidate]:
 def fewer_conditions(psi: Formula) -> Iterator[Candidate]:
     """Yield a filter without a repeated operand of AND or OR."""
     if isinstance(psi, cel.Filter) and (condition := _without_copies(psi.condition)) != psi.condition:
-        yield "a condition said twice", cel.Filter(psi.phi, condition)
+        yield "a repeated condition", cel.Filter(psi.phi, condition)
 
 
 def _without_copies(c: cel.Condition) -> cel.Condition:
@@ -212,14 +213,15 @@ def _without_copies(c: cel.Condition) -> cel.Condition:
 
 
 TRIES = 2000
-STATES = 2000  # of the automata that are compared in one step: a candidate that is hard to decide is left alone
+STATES = 2000  # the limit of one comparison of automata: a candidate that needs more states is skipped
 EMPTY = Stream([])
 
 
 @dataclass(frozen=True)
 class RewriteStep:
-    """A rewritten part of the formula, what rewrote it, and a proof that the part means the same (None: only a law says
-    so).
+    """A rewritten part of the formula, before and after.
+
+    by: the law or rule that allows the step. proof: that the part means the same; None if only a law says so.
     """
 
     by: str
@@ -232,8 +234,9 @@ class RewriteStep:
 class Simplified:
     """The smaller formula, the steps, and the proof that both formulas mean the same.
 
-    proof: None if no automaton carries the formula, or the whole could not be decided within the budget; then the steps
-    are the only evidence. finished: nothing smaller was left to try; if not, the tries or the time were used up.
+    proof: None if no automaton supports the formula, or the budget was too small to compare the two formulas; then the
+    steps are the only evidence. finished: whether all smaller formulas were tried; if not, the tries or the time were
+    used up.
     """
 
     original: Formula
@@ -245,7 +248,7 @@ class Simplified:
 
     @property
     def by_law_only(self) -> tuple[RewriteStep, ...]:
-        """Return the steps that rest on a law alone: the decider has not proved the two formulas equivalent."""
+        """Return the steps that rely on a law alone, because `before` and `after` were not proved equivalent."""
         return tuple(step for step in self.steps if step.proof is None)
 
 
@@ -256,14 +259,13 @@ def simplify(
     budget: Budget = Budget(),
     tries: int = TRIES,
 ) -> Simplified:
-    """Return a formula that is smaller, or as small and simpler, and has the same complex events, or valuations,
-    everywhere.
+    """Return a smaller, or equally small and simpler, formula with the same complex events, or valuations.
 
-    With a schema: on the streams of that schema. The decider is asked at most `tries` times; budget.seconds ends the
-    search by the clock, and only then the result may differ from one call to the next.
+    schema: the two formulas need to agree on streams of this schema only. tries: the greatest number of comparisons. If
+    budget.seconds ends the search, the result may differ from one call to the next; else it does not.
     """
     with depth_limited(phi.span), budget.timed():
-        original = mapped(phi)  # spans speak of a text that the result no longer has
+        original = mapped(phi)  # without spans, which refer to the text of phi
         search = _Search(schema, budget, tries)
         result, steps = search.simplified(original, level)
         proof = None
@@ -274,17 +276,17 @@ def simplify(
 
 
 def is_decided(phi: Formula, schema: Schema | None) -> bool:
-    """Return whether a decider supports the formula, whatever the order of times."""
+    """Return whether a decision procedure supports the formula, for times in any order."""
     return compilable(phi) or is_reducible(phi, schema, "any")
 
 
 def same_meaning(phi: Formula, psi: Formula, level: Level, schema: Schema | None, budget: Budget) -> Verdict:
-    """Return whether two formulas have the same matches on streams with times in any order."""
+    """Return the verdict on whether two formulas have the same matches on all streams, with times in any order."""
     return compare_formulas(phi, psi, "equivalent", level, schema, "any", 0, budget)
 
 
 class _Search:
-    """The search for smaller formulas, with the rest of its budget."""
+    """The search for smaller formulas, with what remains of its budget."""
 
     def __init__(self, schema: Schema | None, budget: Budget, tries: int) -> None:
         self.schema = schema
@@ -309,14 +311,14 @@ class _Search:
         return phi, steps
 
     def _law(self, phi: Formula, level: Level) -> tuple[RewriteStep, Formula] | None:
-        """Return the first step that a law allows."""
+        """Return the first step that a law allows, and the formula after it; None if no law applies."""
         found = next(self._lighter(phi, redundant(phi, level)), None)
         return None if found is None else (RewriteStep(found[0], phi, found[1], None), found[1])
 
     def _part(
         self, phi: Formula, level: Level, settled: set[Formula], steps: list[RewriteStep]
     ) -> tuple[None, Formula] | None:
-        """Make the first of the largest reducible unary parts smaller; add the steps to `steps`."""
+        """Return the formula with one of its largest unary parts made smaller, or None; add the steps to `steps`."""
         for place in _unary_parts(phi):
             if place.psi not in settled:
                 smaller, taken = self._shrink_by_decider(place.psi, level if place.blind else "valuations")
@@ -327,7 +329,7 @@ class _Search:
         return None
 
     def _shrink_by_decider(self, phi: Formula, level: Level) -> tuple[Formula, list[RewriteStep]]:
-        """Return a unary formula made smaller by every candidate that the decider proves equivalent."""
+        """Return the unary formula made smaller by candidates that are proved equivalent, and the steps."""
         steps: list[RewriteStep] = []
         witnesses: list[Stream] = []
         refused: set[Formula] = set()
@@ -339,8 +341,9 @@ class _Search:
     def _decided_step(
         self, phi: Formula, level: Level, witnesses: list[Stream], refused: set[Formula]
     ) -> RewriteStep | None:
-        """Return the first equivalent candidate; streams that refuted earlier candidates are tried
-        before the decider.
+        """Return the step to the first equivalent candidate; None if there is none.
+
+        Streams that refuted earlier candidates are tried before the formulas are compared.
         """
         known = [(S, self._said(phi, S, level)) for S in witnesses]
         for by, other in self._lighter(phi, chain(redundant(phi, level), _less(phi, level))):
@@ -369,10 +372,7 @@ class _Search:
                 yield by, other
 
     def _said(self, phi: Formula, S: Stream, level: Level) -> object:
-        """Return the meaning of the formula at the end of a stream.
-
-        Return None, which refutes no candidate, if computing it takes too long.
-        """
+        """Return the matches of the formula at the end of a stream; None if computing them takes too long."""
         try:
             ask = interpreter.complex_events if level == "events" else interpreter.valuations
             return ask(phi, S, len(S) - 1, self.budget)
@@ -410,7 +410,7 @@ def _less(phi: Formula, level: Level) -> Iterator[Candidate]:
 
 
 def _contiguous(psi: Formula) -> Iterator[Formula]:
-    """Replace ; and + by : and :+ where an operator around them makes them contiguous."""
+    """Yield the operand of STRICT or WITHIN with : in place of ;, or with :+ in place of +."""
     chi = psi.phi if isinstance(psi, cel.Strict | cel.Within) else None
     if isinstance(chi, cel.Seq):
         yield cel.ContiguousSeq(chi.left, chi.right)

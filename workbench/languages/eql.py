@@ -254,7 +254,7 @@ class EqlDeciders(Deciders[eql.EqlQuery]):
         asked = Asked(certificate.claim, certificate.level, certificate.arrays, certificate.schema)
         found = compare_rules(left, right, asked, budget)
         if isinstance(found, Same) and found.sorted and certificate.order == "any":
-            return "with maxspan the claim needs times that never decrease"
+            return "the rules have maxspan, but the certificate does not say that times never decrease"
         if not isinstance(found, Same):
             return f"a new decision finds that the rules are not {certificate.claim}"
         S = find_counterexample(left, right, asked)

@@ -1,4 +1,4 @@
-"""ClickHouse's calls of windowFunnel, sequenceMatch and sequenceCount as they are pasted: parts and conditions."""
+"""Parse pasted ClickHouse calls of windowFunnel, sequenceMatch and sequenceCount."""
 
 from __future__ import annotations
 
@@ -67,13 +67,16 @@ def parse_call(text: str) -> ClickHouseCall:
 
 
 def steps_of(call: ClickHouseCall) -> list[FunnelStep]:
-    """Return the steps that the conditions of a call write. Raises ParseError, Unsupported."""
+    """Return the conditions of a call as steps. Raises ParseError, Unsupported."""
     column = type_column(call)
     return [_step(condition, column, span) for condition, span in condition_trees(call)]
 
 
 def type_column(call: ClickHouseCall) -> str:
-    """Return the column that the conditions most often compare with texts."""
+    """Return the column of event types: `type` if a condition compares it with a text, or no column is compared.
+
+    Otherwise return the column that is compared with a text in most conditions.
+    """
     names = Counter(
         name for condition, _ in condition_trees(call) for name in {name for name, _ in _equal_texts(condition)}
     )
@@ -88,7 +91,7 @@ def condition_trees(call: ClickHouseCall) -> list[tuple[rows.Expression, Span]]:
 
 
 def _expression(text: str, span: Span) -> rows.Expression:
-    """Return the condition that a text writes, by the grammar of SQL's conditions in DEFINE."""
+    """Parse a condition by the grammar of SQL conditions in DEFINE."""
     clause = "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS "
     try:
         (definition,) = parse_clause(f"{clause}{text.replace('==', '=')})").define
@@ -108,7 +111,7 @@ def _conjuncts(condition: rows.Expression) -> Iterator[rows.Expression]:
 
 
 def _equal_texts(condition: rows.Expression) -> Iterator[tuple[str, str]]:
-    """Yield the columns, and the texts, of the equations in a condition."""
+    """Yield the column and the text of each part of a conjunction that says that they are equal."""
     for part in _conjuncts(condition):
         match part:
             case rows.RowComparison(rows.RowColumn(name, None), "=", rows.RowConstant(str(text))):
@@ -131,8 +134,9 @@ def _step(condition: rows.Expression, column: str, span: Span) -> FunnelStep:
 
 
 def _predicate(e: rows.Expression, negated: bool, span: Span) -> pred.Predicate:
-    """Return a condition as a predicate. NOT moves down to the comparisons, because in SQL NOT of an unknown one is
-    unknown.
+    """Return a condition, or its negation, as a predicate.
+
+    NOT is moved down to the comparisons, because in SQL the NOT of an unknown comparison is unknown.
     """
     match e:
         case rows.RowAnd(left, right) | rows.RowOr(left, right):
@@ -180,7 +184,7 @@ def _term(e: rows.Expression, span: Span) -> pred.Term:
 
 
 def _arguments(text: str, start: int) -> tuple[list[tuple[str, Span]], int]:
-    """Return the arguments behind a parenthesis, with their places, and the position after the closing one."""
+    """Return the arguments after an opening parenthesis, with their places, and the position after the closing one."""
     arguments: list[tuple[str, Span]] = []
     depth, at, begun = 0, start, start
     while at < len(text):

@@ -1,8 +1,8 @@
-"""ClickHouse's windowFunnel, sequenceMatch and sequenceCount, as they are pasted, in CEL or MATCH_RECOGNIZE.
+"""Translate pasted ClickHouse calls of windowFunnel, sequenceMatch and sequenceCount to CEL or MATCH_RECOGNIZE.
 
-windowFunnel returns a level; the query of CEL has a match where the level is the last one. Not every mode has an exact
-translation: each translation lists the differences, and each difference has a smallest stream that shows it, in the
-notation `1:A 2:B`, the times and the steps.
+windowFunnel returns a level; the CEL query has a match if the level is the last one. Not every mode has an exact
+translation, so each translation lists the differences. Each difference has a smallest stream that shows it, in the
+notation `1:A 2:B` of times and steps.
 """
 
 from __future__ import annotations
@@ -35,27 +35,27 @@ from cerify.semantics.sequence_patterns import (
 )
 
 DIFFERENCES = {
-    "windowFunnel": ("windowFunnel reads rows of equal times in any order: 1:B 1:A is level 2, and no A ; B",),
-    "strict_once": ("strict_once reads rows of equal times in any order: 1:B 1:A is level 2, and no A ; B",),
+    "windowFunnel": ("windowFunnel reads rows of equal times in any order: 1:B 1:A is level 2, but not A ; B",),
+    "strict_once": ("strict_once reads rows of equal times in any order: 1:B 1:A is level 2, but not A ; B",),
     "strict_increase,strict_once": (),
     "strict_increase": ("strict_increase forgets the earlier of two rows of a step: 1:A 2:A 2:B is level 1",),
     "strict_order": (
         "strict_order ends at a row of no step: 1:A 2:- 3:B is level 1",
         "strict_order ends at a step that is not due: 1:A 2:C 3:B 4:C is level 1 of A, B, C",
-        "strict_order reads rows of equal times by step: 1:B 1:A is level 2, and no A ; B",
+        "strict_order reads rows of equal times by step: 1:B 1:A is level 2, but not A ; B",
     ),
     "strict_order,allow_reentry": (
         "strict_order ends at a row of no step, with allow_reentry too: 1:A 2:- 3:B is level 1",
-        "strict_order reads rows of equal times by step: 1:B 1:A is level 2, and no A ; B",
+        "strict_order reads rows of equal times by step: 1:B 1:A is level 2, but not A ; B",
     ),
     "strict_deduplication": (
         "strict_deduplication ends at a step that repeats: 1:A 2:B 3:B 4:C is level 2 of A, B, C",
-        "strict_deduplication reads rows of equal times by step: 1:B 1:A is level 2, and no A ; B",
+        "strict_deduplication reads rows of equal times by step: 1:B 1:A is level 2, but not A ; B",
     ),
 }
-"""Of each mode, where its last level and the chain of CEL differ."""
-SHARED = "a row that satisfies two conditions serves two steps at once in {mode}, and one event is one step in CEL"
-UNKNOWN = "a row of which one condition is NULL is hidden from all steps; here it is hidden from that step alone"
+"""For each mode, the cases in which its last level and the chain in CEL differ."""
+SHARED = "in {mode}, a row that satisfies two conditions takes both steps at once; in CEL, an event takes one step"
+UNKNOWN = "ClickHouse hides a row from all steps if one condition is NULL; here it is hidden from that step only"
 
 _NUMBER = re.compile(r"[0-9]{1,15}")
 
@@ -69,7 +69,7 @@ class TranslatedCall:
 
 
 def call_to_cel(text: str) -> TranslatedCall:
-    """Return the query of CEL that has a match where windowFunnel has its last level, or sequenceMatch is true.
+    """Return the CEL query that has a match if windowFunnel returns its last level, or if sequenceMatch is true.
 
     Raises ParseError, Unsupported.
 
@@ -96,7 +96,7 @@ def call_to_cel(text: str) -> TranslatedCall:
 
 
 def call_to_row_pattern(text: str) -> TranslatedCall:
-    """Return the clause of MATCH_RECOGNIZE whose matches sequenceCount counts. sequenceMatch is true if there is one.
+    """Return the MATCH_RECOGNIZE clause whose matches sequenceCount counts. sequenceMatch is true if there is a match.
 
     Raises ParseError, Unsupported.
     """
@@ -160,7 +160,7 @@ def _pattern_of(call: ClickHouseCall) -> tuple[SequencePart, ...]:
 
 
 def _sequence_to_rows(call: ClickHouseCall, parts: Sequence[SequencePart]) -> TranslatedCall:
-    """Write a variable for each row of the pattern, and a variable for the rows that are skipped between two of them.
+    """Return a clause with a variable for each row of the pattern, and one for the rows that are skipped in between.
 
     sequenceMatch first drops rows that meet no condition, so `.` stands for a row that meets some condition.
     """
@@ -204,8 +204,8 @@ def _sequence_to_rows(call: ClickHouseCall, parts: Sequence[SequencePart]) -> Tr
     parse_clause(query)
     told = ["in sequenceMatch rows of equal times keep the order in which they are read, which can be any"]
     if any(isinstance(part, TimeClause) for part in parts):
-        told.append(f"{call.time} is to be a column of numbers, such as seconds")
-    told.append("a row of which one condition is NULL is hidden from all steps; here it is hidden from that step alone")
+        told.append(f"{call.time} must be a column of numbers, such as seconds")
+    told.append(UNKNOWN)
     return TranslatedCall(query, tuple(told))
 
 

@@ -1,4 +1,4 @@
-"""Funnels as queries of CEL, and queries of CEL as funnels.
+"""Translate funnels to CEL queries, and CEL queries to funnels.
 
 A funnel `A, B, C` by key within a window is `(A ; B ; C) WITHIN w PARTITION BY [key]`: a key reaches the last step if
 and only if this query has a match of its events.
@@ -19,13 +19,13 @@ from cerify.semantics.events import TIME
 from cerify.semantics.funnel_steps import FunnelQuestion, FunnelStep, FunnelWindow
 from cerify.semantics.predicates import Attribute, Both, Comparison, Predicate, show_predicate
 
-MOST_TYPES = 20  # that a step without a type is written out for
+MOST_TYPES = 20  # the greatest number of event types that the query lists for a step without a type
 
 
 def chain_query(question: FunnelQuestion, types: Sequence[str]) -> cel.Formula:
-    """Return the query whose matches are the chains of all steps; types are those of the stream.
+    """Return the query whose matches are the chains of all steps. types: the event types of the stream.
 
-    Raises Unsupported, with the reason, where CEL has no such query.
+    Raises Unsupported, with the reason, if CEL has no such query.
     """
     if question.mode is not None:
         raise Unsupported(f"CEL cannot express the mode {question.mode}: docs/guide/funnels.md says what differs")
@@ -58,18 +58,18 @@ def chain_query(question: FunnelQuestion, types: Sequence[str]) -> cel.Formula:
         if later:
             phi = cel.Filter(phi, _all(later))
     if question.window is not None:
-        phi = cel.Within(phi, question.window.window)  # of the chain alone: what UNLESS looks at begins earlier
+        phi = cel.Within(phi, question.window.window)  # around the chain only, because UNLESS looks at earlier events
     if question.between is not None:
         phi = _without(phi, question.between, types, variables)
         if question.by is not None:
-            phi = cel.PerKey(phi, (question.by,))  # what stands between is an event of the same key
+            phi = cel.PerKey(phi, (question.by,))  # the event that must not occur in between is of the same key
     if question.by is not None and question.between is None:
         phi = cel.PartitionBy(phi, question.by)
     return phi
 
 
 def query_text(question: FunnelQuestion, types: Sequence[str]) -> str:
-    """Return the text of `chain_query`. Raises Unsupported also where a name is a word of CEL."""
+    """Return the text of `chain_query`. Also raises Unsupported if a name is a keyword of CEL."""
     phi = chain_query(question, types)
     text = show(phi)
     try:
@@ -110,8 +110,8 @@ def _events(step: FunnelStep, types: Sequence[str]) -> cel.Formula:
 def _without(phi: cel.Formula, between: FunnelStep, types: Sequence[str], variables: Sequence[str]) -> cel.Formula:
     """Return the chain, with the condition that no event of `between` occurs from its first event to its last.
 
-    UNLESS looks at a whole interval, so the interval has to begin where the chain does: at the beginning of the
-    stream, or after any event, which PROJECT leaves out.
+    UNLESS looks at a whole interval, so the interval must begin where the chain begins: at the beginning of the stream,
+    or after any event, which PROJECT removes from the match.
     """
     other = _events(between, types)
     if between.predicate is not None:
@@ -137,8 +137,8 @@ def chain_of(phi: cel.Formula) -> FunnelQuestion:
     """Return the funnel whose last level a CEL query finds. Raises Unsupported, with the place, for other queries.
 
     A funnel is `A ; B ; …` of event types, with conditions on single events, a window, and one attribute of PARTITION
-    BY or PER KEY; a filter that each time is greater than the one before makes its order strict. An absent event
-    between steps must be written as `chain_query` writes it.
+    BY or PER KEY. If a filter requires that each time is greater than the one before, the order of the funnel is
+    strict. An absent event between steps must be written as `chain_query` writes it.
 
     >>> [step.text for step in chain_of(parse("(A ; B FILTER B.x > 1) WITHIN 7 days PARTITION BY [id]")).steps]
     ['A', 'B[x > 1]']
@@ -169,10 +169,10 @@ def chain_of(phi: cel.Formula) -> FunnelQuestion:
         raise Unsupported(
             "the formula has several windows or several keys; a funnel can have only one of each", phi.span
         )
-    variables: list[tuple[str, str]] = []  # of a step: its variable and its type
+    variables: list[tuple[str, str]] = []  # the variable and the type of each step
     for part in _steps(phi):
         name, inner = (part.variable, part.phi) if isinstance(part, cel.In) else (None, part)
-        if isinstance(inner, cel.Filter):  # a condition beside its step
+        if isinstance(inner, cel.Filter):  # a condition on this step only
             conditions.append(inner.condition)
             inner = inner.phi
             if isinstance(inner, cel.In):
@@ -195,7 +195,7 @@ def chain_of(phi: cel.Formula) -> FunnelQuestion:
 
 
 def _has_unless(phi: cel.Formula) -> bool:
-    """Return whether UNLESS looks at the events of all keys, since PARTITION BY does not restrict it."""
+    """Return whether a formula has UNLESS, which PARTITION BY does not restrict to the events of a key."""
     return any(isinstance(node, cel.Unless) for node in cel.subformulas(phi))
 
 
@@ -208,8 +208,9 @@ def _is_same(phi: cel.Formula, beside: cel.Formula) -> bool:
 
 
 def _step_of(phi: cel.Formula) -> FunnelStep:
-    """Return the step whose events are the matches of a formula. Raises Unsupported if the step has events of several
-    types.
+    """Return the step whose events are the matches of a formula.
+
+    Raises Unsupported if the matches are not events of one type.
     """
     match phi:
         case cel.EventAtom(type_):

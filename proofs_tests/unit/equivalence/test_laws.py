@@ -165,7 +165,7 @@ def test_an_instance_puts_formulas_and_predicates_for_the_letters() -> None:
     left, right = law.instance(parse("A IN X"), parse("B+"))
     assert show(left) == "A IN X ; B+ FILTER X.x > 0"
     assert show(right) == "(A IN X FILTER X.x > 0) ; (B+ FILTER X.x > 0)"
-    with pytest.raises(ValueError, match="has phi, psi, but 1 formulas came"):
+    with pytest.raises(ValueError, match="needs formulas for phi, psi, but only 1 are given"):
         law.instance(parse("A"))
 
 

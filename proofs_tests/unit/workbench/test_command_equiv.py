@@ -308,7 +308,7 @@ def test_json(run: Run) -> None:
         (["A ;; B", "--to", "push-in"], "cerify: ';' is not expected here"),
         (
             ["A ; (B OR C)", "--to", "disjunctive", "--nodes", "6"],
-            "cerify: the normal form would have 7 nodes already at this ;, and 6 are allowed; "
+            "cerify: the normal form of this ; alone would have 7 nodes, but 6 are allowed; "
             "rewrite a part of the formula, or allow more\nA ; (B OR C)\n^^^^^^^^^^^",
         ),
         (
