@@ -143,9 +143,9 @@ def test_a_form_that_is_too_large_is_an_error_that_names_the_place() -> None:
         disjunctive(parse(query))
     assert caught.value.span is not None
     assert query[caught.value.span.start : caught.value.span.end].count("A OR B") == 10  # of 2^9 disjuncts, 9727 nodes
-    with pytest.raises(BudgetExceeded, match="at this FILTER"):
+    with pytest.raises(BudgetExceeded, match="of this FILTER alone"):
         disjunctive(parse("A FILTER " + " AND ".join(["(A.x = 1 OR A.y = 1)"] * 30)))
-    with pytest.raises(BudgetExceeded, match="at this UNLESS"):
+    with pytest.raises(BudgetExceeded, match="of this UNLESS alone"):
         disjunctive(parse("(A OR B OR C) UNLESS (A OR B OR C)"), 20)
 
 
