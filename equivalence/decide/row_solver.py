@@ -433,7 +433,7 @@ class SymbolicRows:
     def _calculated(self, sign: str, left: rows.Expression, right: rows.Expression, r: int) -> ValuePoint:
         """Return the value of + - * / % on numbers, and of || on texts; `_timed` gives the value on other operands.
 
-        It is NULL after a division by 0. An unknown value may be NULL too, as it is where it is too large.
+        It is NULL after a division by 0. An unknown value may also be NULL, because a result may be too large.
         """
         x, y = self._value(left, r), self._value(right, r)
         kind = TEXT if sign == "||" else NUMBER

@@ -104,8 +104,8 @@ def compare_rules(
 def find_counterexample(left: eql.EqlQuery, right: eql.EqlQuery, asked: Asked = Asked()) -> Stream | None:
     """Return a log that refutes the claim by the definition; None if none is found.
 
-    The logs that are tried follow the steps, or are random. Their events are made by the code of the decision; nothing
-    else is. Raises BudgetExceeded.
+    The logs that are tried follow the steps, or are random. Only their events come from the code of the decision.
+    Raises BudgetExceeded.
     """
     comparison = _Comparison(left, right, asked, Budget())
     for arrays in (False, True) if asked.arrays else (False,):

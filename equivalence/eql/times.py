@@ -67,7 +67,7 @@ def _ages(
 def _solve_times(
     number: int, young: list[tuple[int, int]], old: list[tuple[int, int]], window: int
 ) -> list[int] | None:
-    """Return the least times, in units of the window; None if there are none."""
+    """Return the least times, in the unit of the window; None if there are none."""
     bounds = [(i, i + 1, 0) for i in range(number - 1)]  # (a, b, d): the time of b is at least d after that of a
     bounds += [(first, event, window + 1) for first, event in old]
     bounds += [(event, first, -window) for first, event in young]

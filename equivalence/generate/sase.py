@@ -65,7 +65,7 @@ PLAIN = SaseProfile()
 """All strategies, Kleene plus anywhere, correlated conditions, equivalence tests, windows and `!`."""
 
 PER_EVENT = replace(PLAIN, related=0.0)
-"""The same with conditions on single events and equivalence tests alone."""
+"""The same, but with only conditions on single events and equivalence tests."""
 
 AGGREGATES = replace(PLAIN, aggregated=0.4, having=0.3)
 """Plain, with aggregates, running and of all events, and HAVING."""

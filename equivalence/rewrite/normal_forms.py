@@ -104,7 +104,7 @@ def _filtered_nodes(condition: cel.Condition | core.Condition, count: int, size:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# core-CEL formulas taken apart and put together again.
+# Make core-CEL formulas from parts of other formulas.
 
 NEVER = Comparison("<", Attribute(TIME), Attribute(TIME))
 """A predicate that no event satisfies, because core-CEL has no `false`. Every event may have a time."""
