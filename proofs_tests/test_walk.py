@@ -119,7 +119,7 @@ def way(start: Place, end: Place) -> list[Place] | None:
 EVALUATE = "cerify.automata.evaluate"
 WAYS = [
     ("match", f"{EVALUATE}.streaming.evaluate_plan"),
-    ("match", f"{EVALUATE}.streaming.Evaluation"),
+    ("match", f"{EVALUATE}.ces.Evaluation"),
     ("match", f"{EVALUATE}.compiled.evaluate_plan"),
     ("match", f"{EVALUATE}.core.matches"),
     ("match", "cerify.semantics.cel.interpreter.iterate_matches"),

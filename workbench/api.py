@@ -22,7 +22,6 @@ from cerify.automata.evaluate.scope import Unordered
 from cerify.automata.evaluator import Consumption, Evaluator, Output
 from cerify.equivalence.verdict import Level, Order, Undecided, Verdict
 from cerify.languages import COMMON, DEFAULT, LANGUAGES, LanguageName, language_named, language_of
-from cerify.languages.attributes import attributes_in
 from cerify.languages.language import (
     Checked,
     DecisionQuestion,
@@ -33,7 +32,7 @@ from cerify.languages.language import (
     compare_in_cel,
     without_numba,
 )
-from cerify.plan import COMPILED, FirstBatch, Plan, Want, misfits, plan, warn_of_misfits
+from cerify.plan import COMPILED, FirstBatch, Plan, Want, attributes_in, misfits, plan, warn_of_misfits
 from cerify.query_json import query_of_json
 from cerify.semantics.arguments import (
     MOST,

@@ -11,13 +11,12 @@ import json
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import islice, pairwise, product
 from typing import Any, Generic, TypeAlias, TypeVar, assert_never
 
 from cerify.automata.evaluate.scope import SECONDS, ReachBounds, RunningWindow
 from cerify.automata.evaluator import Consumption, Counters, Evaluator
-from cerify.languages.attributes import attributes_in, is_timed
 from cerify.languages.language import DENOTATIONAL, Evaluation, Language, Options, OutputTable, without_numba
 from cerify.semantics.arguments import (
     CHECKED_TOGETHER,
@@ -54,7 +53,7 @@ from cerify.semantics.events import (
 )
 from cerify.semantics.match_frames import Matches
 from cerify.semantics.packages import pa, pc
-from cerify.semantics.predicates import Problem, Rule
+from cerify.semantics.predicates import Attribute, Problem, Rule
 from cerify.semantics.sigma.reading import SPECIFICATION
 from cerify.semantics.trees import children, rebuilt
 from cerify.semantics.values import INT64, Value, ValueType, is_exact_float, kind, plain, quote_text, value_type_of
@@ -415,6 +414,58 @@ def _reading_again(language: Language[F], name: str, query: F, want: Want) -> Ev
     evaluator = DefinitionEvaluator(language, query, False, want.options, None, name, reach)
     evaluator.needed = attributes_in(language, query)
     return evaluator
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The attributes that a query may look at: only these are read from the data.
+
+
+def attributes_in(language: Language[Any], query: Any) -> frozenset[str] | None:
+    """Return the names of all attributes that a query may look at; None if it may look at any.
+
+    It may look at any if it names a user-defined predicate, if its arguments stand for attributes by position, or if a
+    plug-in provides its language, because the plug-in's trees are unknown here.
+    """
+    if not type(language.syntax).__module__.startswith("cerify."):
+        return None
+    found = set[str]()
+    for node in nodes_of(query):
+        match node:
+            case cel.Named():
+                return None
+            case Attribute(name):
+                found.add(name)
+                continue
+        if isinstance(node, language.syntax.positional) and node.arguments:
+            return None
+        if isinstance(node, language.syntax.timed):
+            found.add(TIME)
+        if isinstance(node, language.syntax.naming_others):
+            continue
+        for part in ("attribute", "attributes", "name", "names"):
+            value = getattr(node, part, ())
+            found.update([value] if isinstance(value, str) else value if isinstance(value, tuple) else ())
+    return frozenset(found - {""})
+
+
+def is_timed(language: Language[Any], query: Any) -> bool:
+    """Return whether a query has a time window, or another operator that needs events in the order of their times."""
+    return any(
+        isinstance(node, language.syntax.ordered) or (isinstance(node, cel.AttributeWindow) and node.attribute == TIME)
+        for node in nodes_of(query)
+    )
+
+
+def nodes_of(tree: Any) -> Iterator[Any]:
+    """Yield the nodes of a tree of any language, including conditions and terms."""
+    pending = [tree]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, tuple | list | frozenset):
+            pending.extend(node)
+        elif is_dataclass(node) and not isinstance(node, type):
+            yield node
+            pending.extend(getattr(node, part.name) for part in fields(node))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

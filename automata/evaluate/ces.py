@@ -1,4 +1,4 @@
-"""Compact complex event sets: tods21, section 9.2, with Algorithm 1.
+"""Compact complex event sets, and the evaluation that fills them: tods21, section 9.2, with Algorithms 1 and 2.
 
 A node stands for a position, and each path from a node to the terminator stands for a complex event. The children of a
 node are a linked list of nodes, given by the first and the last node of the list; `next` leads from each node to the
@@ -10,8 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from cerify.automata.cea.model import Marks
-from cerify.semantics.events import Valuation
+from cerify.automata.cea.model import CEA, Determinized, Marks, single_variable
+from cerify.automata.evaluate.tables import classify
+from cerify.automata.evaluator import Output
+from cerify.semantics.arguments import Budget, timed_items
+from cerify.semantics.events import Match, Stream, Valuation, bindings_of
 
 BOTTOM = 0
 NOTHING = -1
@@ -73,6 +76,65 @@ class CompactComplexEventSet:
     def valuation(self, path: list[int]) -> Valuation:
         """Return the valuation of a path."""
         return frozenset((variable, self.event[node]) for node in path for variable in self.marks[node])
+
+
+class Evaluation:
+    """Runs an automaton over a stream."""
+
+    def __init__(self, automaton: Determinized) -> None:
+        self.automaton = automaton
+        self.position = -1
+        self.D = CompactComplexEventSet()
+        self.T: dict[int, NodeList] = {0: (BOTTOM, BOTTOM)}
+
+    def push(self, type_: int) -> None:
+        """Read the next event, given its type as a bit mask (the update phase: lines 5 to 14 of Algorithm 2)."""
+        self.position += 1
+        D, T, known = self.D, self.T, self.automaton.known
+        T_: dict[int, NodeList] = {}
+        for p, nodes in T.items():
+            if type_ not in known[p]:  # rarely; what is known is looked up here, as this is done for every event
+                self.automaton.build(T, type_)
+            for marks, q in known[p][type_]:
+                if marks:
+                    n = D.extend(self.position, marks, nodes)
+                    start, end = n, n
+                else:
+                    start, end = nodes
+                if q in T_:  # procedure ADD
+                    first, last = T_[q]
+                    D.append(last, start)
+                    T_[q] = (first, end)
+                else:
+                    T_[q] = (start, end)
+        self.T = T_
+
+    def ends(self) -> Iterator[NodeList]:
+        """Return the lists of complex events at the last position read."""
+        return (nodes for q, nodes in self.T.items() if self.automaton.final[q])
+
+    def completed(self) -> Iterator[list[int]]:
+        """Yield the complex events at the last position read, each as a path of nodes (procedure OUTPUT of Algorithm
+        2).
+        """
+        for nodes in self.ends():
+            yield from self.D.enumerate(nodes)
+
+
+def evaluate_automaton(A: CEA, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> Iterator[Match]:
+    """Return the matches of an automaton over a stream, lazily and in the order of positions. Raises BudgetExceeded."""
+    return read_events(Determinized(A if output == "valuations" else single_variable(A), budget), S, output)
+
+
+def read_events(automaton: Determinized, S: Stream, output: Output) -> Iterator[Match]:
+    """Yield the matches of a determinized automaton over a stream, in the order of positions."""
+    evaluation = Evaluation(automaton)
+    D = evaluation.D
+    for n, type_ in enumerate(timed_items(classify(evaluation.automaton.A.predicates, S))):
+        evaluation.push(type_)
+        for path in evaluation.completed():
+            bindings = bindings_of(D.valuation(path)) if output == "valuations" else None
+            yield Match(n, D.complex_event(path), bindings)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

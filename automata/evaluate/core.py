@@ -25,8 +25,8 @@ from cerify.automata.cea.compile_core import (
 )
 from cerify.automata.cea.model import CEA, Determinized
 from cerify.automata.evaluate import streaming
+from cerify.automata.evaluate.ces import Evaluation
 from cerify.automata.evaluate.membership import Spending
-from cerify.automata.evaluate.streaming import Evaluation
 from cerify.automata.evaluate.tables import classify
 from cerify.semantics.arguments import Budget, depth_limited, timed_items
 from cerify.semantics.core_cel import syntax as core

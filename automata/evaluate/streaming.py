@@ -1,4 +1,4 @@
-"""Evaluation of complex event automata: tods21, Algorithm 2, in readable Python.
+"""Evaluation of complex event automata under windows and partitions, in readable Python, after tods21, Algorithm 2.
 
 The time for an event depends on the number of active states, not on the number of partial matches; completed matches
 are enumerated with output-linear delay. The automaton is I/O-determinized as far as the stream needs it.
@@ -14,9 +14,9 @@ from operator import itemgetter
 
 from cerify.automata.cea.chains import distinct_chain
 from cerify.automata.cea.compile import lazily
-from cerify.automata.cea.model import CEA, Determinized, Marks, single_variable
+from cerify.automata.cea.model import Determinized, Marks, single_variable
 from cerify.automata.evaluate import ces
-from cerify.automata.evaluate.ces import BOTTOM, CompactComplexEventSet, NodeList
+from cerify.automata.evaluate.ces import Evaluation, read_events
 from cerify.automata.evaluate.evaluation_plan import (
     AutomatonPlan,
     CheckedPlan,
@@ -409,64 +409,6 @@ def without_marks(mu: Iterable[tuple[str, int]]) -> Valuation:
     return frozenset(pair for pair in mu if not is_mark(pair[0]))
 
 
-class Evaluation:
-    """Runs an automaton over a stream."""
-
-    def __init__(self, automaton: Determinized) -> None:
-        self.automaton = automaton
-        self.position = -1
-        self.D = CompactComplexEventSet()
-        self.T: dict[int, NodeList] = {0: (BOTTOM, BOTTOM)}
-
-    def push(self, type_: int) -> None:
-        """Read the next event, given its type as a bit mask (the update phase: lines 5 to 14 of Algorithm 2)."""
-        self.position += 1
-        D, T, known = self.D, self.T, self.automaton.known
-        T_: dict[int, NodeList] = {}
-        for p, nodes in T.items():
-            if type_ not in known[p]:  # rarely; what is known is looked up here, as this is done for every event
-                self.automaton.build(T, type_)
-            for marks, q in known[p][type_]:
-                if marks:
-                    n = D.extend(self.position, marks, nodes)
-                    start, end = n, n
-                else:
-                    start, end = nodes
-                if q in T_:  # procedure ADD
-                    first, last = T_[q]
-                    D.append(last, start)
-                    T_[q] = (first, end)
-                else:
-                    T_[q] = (start, end)
-        self.T = T_
-
-    def ends(self) -> Iterator[NodeList]:
-        """Return the lists of complex events at the last position read."""
-        return (nodes for q, nodes in self.T.items() if self.automaton.final[q])
-
-    def completed(self) -> Iterator[list[int]]:
-        """Yield the complex events at the last position read, each as a path of nodes (procedure OUTPUT of Algorithm
-        2).
-        """
-        for nodes in self.ends():
-            yield from self.D.enumerate(nodes)
-
-
-def evaluate_automaton(A: CEA, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> Iterator[Match]:
-    """Return the matches of an automaton over a stream, lazily and in the order of positions. Raises BudgetExceeded."""
-    return _read_events(Determinized(A if output == "valuations" else single_variable(A), budget), S, output)
-
-
-def _read_events(automaton: Determinized, S: Stream, output: Output) -> Iterator[Match]:
-    evaluation = Evaluation(automaton)
-    D = evaluation.D
-    for n, type_ in enumerate(timed_items(classify(evaluation.automaton.A.predicates, S))):
-        evaluation.push(type_)
-        for path in evaluation.completed():
-            bindings = bindings_of(D.valuation(path)) if output == "valuations" else None
-            yield Match(n, D.complex_event(path), bindings)
-
-
 def matches(phi: Formula, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> list[Match]:
     """Return all matches of a formula over a stream, sorted. Raises Unsupported, BudgetExceeded."""
     return at_most(budget.matches, iterate_matches(phi, S, output, budget))
@@ -485,7 +427,7 @@ def evaluate_plan(
         return find_planned(plan, S, output, budget, count_passing)
     scope = plan.scope
     if scope.everything and greatest_in_scope(scope, S) is None:
-        return _read_events(lazily(scope.core, budget, None if output == "valuations" else single_variable), S, output)
+        return read_events(lazily(scope.core, budget, None if output == "valuations" else single_variable), S, output)
     return evaluate(scope, S, output, budget)
 
 

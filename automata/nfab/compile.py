@@ -86,7 +86,9 @@ def match_layout(q: sase.SaseQuery) -> EdgeLayout:
         variables = {a.variable or "" for a in mentioned}
         if variables.isdisjoint(absent):
             rightmost = max(variables, key=lambda v: place[v])
-            tests.append(EdgeTest(p, mentioned, rightmost, edges_of(p, rightmost), conjunct.underlined, conjunct.span))
+            tests.append(
+                EdgeTest(p, mentioned, rightmost, edges_of(mentioned, rightmost), conjunct.underlined, conjunct.span)
+            )
     return _layout(q, tuple(k for k in q.pattern if not k.negated), tests)
 
 
@@ -97,16 +99,16 @@ def absence_layout(q: sase.SaseQuery, k: sase.Component) -> EdgeLayout:
     begins.
     """
     tests = [
-        EdgeTest(p, mentioned, k.variable, edges_of(p, k.variable), conjunct.underlined, conjunct.span)
+        EdgeTest(p, mentioned, k.variable, edges_of(mentioned, k.variable), conjunct.underlined, conjunct.span)
         for conjunct, p, mentioned in _predicates(q)
         if any(a.variable == k.variable for a in mentioned)
     ]
     return _layout(q, (k,), tests)
 
 
-def edges_of(p: Predicate, variable: str) -> frozenset[Tested]:
+def edges_of(mentioned: Iterable[Attribute], variable: str) -> frozenset[Tested]:
     """Return the edges of a component on which a conjunct is tested, by its identifiers of that variable."""
-    identifiers = {identifier(a) for a in mentions(p) if a.variable == variable}
+    identifiers = {identifier(a) for a in mentioned if a.variable == variable}
     if identifiers & WHOLE:
         return frozenset({"proceed"})
     edges: set[Tested] = set()

@@ -19,7 +19,7 @@ from cerify.semantics.arguments import Budget, timed_items
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import TIME, Bindings, Event, Match, Stream, result_of
 from cerify.semantics.packages import pa
-from cerify.semantics.predicates import Anything, Comparison, Predicate, evaluate, mentions, satisfied
+from cerify.semantics.predicates import Comparison, Predicate, evaluate, mentions, satisfied
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.reading import DECIDED, NO_OPERATIONS, Operations, Reading
 from cerify.semantics.sase.syntax import names_of, show, type_of
@@ -153,7 +153,7 @@ def _result_event(m: Match, type_: str, last: Event) -> Event:
 
 def _aggregates(q: sase.SaseQuery) -> Iterator[sase.SaseAggregate]:
     """Yield the aggregates of WHERE, HAVING and RETURN."""
-    predicates: list[Predicate] = [q.having or Anything()]
+    predicates: list[Predicate] = [] if q.having is None else [q.having]
     for block in q.where:
         predicates += [c.condition for c in block.conjuncts if not isinstance(c.condition, sase.Equivalence)]
     terms = [item.output.term for item in q.returned.items if isinstance(item.output, sase.Simple)]

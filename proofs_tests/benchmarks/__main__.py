@@ -15,7 +15,8 @@ from rich.table import Column, Table
 
 from cerify.automata.cea.compile import compile_cel
 from cerify.automata.cea.model import Determinized, single_variable
-from cerify.automata.evaluate.streaming import Evaluation, matches
+from cerify.automata.evaluate.ces import Evaluation
+from cerify.automata.evaluate.streaming import matches
 from cerify.automata.evaluate.tables import classify
 from cerify.equivalence.generate.cel import CORE, formula, stream
 from cerify.semantics.cel.denote import Meaning, Valuations, clause

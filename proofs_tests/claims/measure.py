@@ -14,8 +14,7 @@ from typing import Any
 from unittest.mock import patch
 
 from cerify.automata.cea.model import CEA, MARKED, UNMARKED, Determinized, Steps, Transition, single_variable
-from cerify.automata.evaluate.ces import CompactComplexEventSet
-from cerify.automata.evaluate.streaming import Evaluation
+from cerify.automata.evaluate.ces import CompactComplexEventSet, Evaluation
 from cerify.semantics.predicates import Anything, OfType
 from proofs_tests.claims import cep17_evaluation
 from proofs_tests.claims.cep17_evaluation import Delta

@@ -9,8 +9,8 @@ from dataclasses import replace
 from cerify.automata.algebra.finite import types
 from cerify.automata.cea.compile import compile_cel
 from cerify.automata.cea.model import CEA, io_determinize, single_variable
-from cerify.automata.evaluate.ces import CompactComplexEventSet
-from cerify.automata.evaluate.streaming import evaluate_automaton, matches
+from cerify.automata.evaluate.ces import CompactComplexEventSet, evaluate_automaton
+from cerify.automata.evaluate.streaming import matches
 from cerify.semantics.cel import interpreter
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import sup

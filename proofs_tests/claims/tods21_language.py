@@ -344,7 +344,7 @@ def _(effort: Effort) -> Finding:
 
 @claim("tods21.def5.2", "The complex events of a CEA are the supports of its valuations", "definition")
 def _(effort: Effort) -> Finding:
-    from cerify.automata.evaluate.streaming import evaluate_automaton
+    from cerify.automata.evaluate.ces import evaluate_automaton
 
     space, cases = Space(("in", "filter", "seq", "plus", "or"), 3, 3), 0
     for phi in space.every():

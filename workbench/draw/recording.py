@@ -15,12 +15,12 @@ from typing import Generic, Literal, Protocol, TypeVar, assert_never
 from cerify.automata.cea.model import MARKED, Determinized, Marks
 from cerify.automata.dfa.compile import compile_expression
 from cerify.automata.dfa.evaluate import TableRunner
-from cerify.automata.evaluate.ces import BOTTOM, Bottom, CesOutput, CesUnion, NodeList, enumerate_
+from cerify.automata.evaluate.ces import BOTTOM, Bottom, CesOutput, CesUnion, Evaluation, NodeList, enumerate_
 from cerify.automata.evaluate.ces import Node as SetNode
 from cerify.automata.evaluate.evaluation_plan import AutomatonPlan, is_mark, required_plan
 from cerify.automata.evaluate.membership import CorrelatedFilterChecker, Spending, in_list, in_node
 from cerify.automata.evaluate.scope import Key, Scope, key_of, lookback_bounds, within_width
-from cerify.automata.evaluate.streaming import Evaluation, ScopedEvaluation, without_marks
+from cerify.automata.evaluate.streaming import ScopedEvaluation, without_marks
 from cerify.automata.evaluate.tables import classify
 from cerify.automata.evaluator import Output as OutputName
 from cerify.automata.nfab.evaluate import BlockRunner

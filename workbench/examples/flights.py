@@ -29,7 +29,8 @@ from random import Random
 from typing import TYPE_CHECKING, Protocol
 
 from cerify.automata.cea.compile import compile_cel
-from cerify.automata.evaluate.streaming import count_matches, evaluate_automaton, matches
+from cerify.automata.evaluate.ces import evaluate_automaton
+from cerify.automata.evaluate.streaming import count_matches, matches
 from cerify.conformance.model import Case, CaseResult, Report
 from cerify.conformance.report import html_summary, rows_of
 from cerify.draw.diagram import markup, page

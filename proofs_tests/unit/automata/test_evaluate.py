@@ -10,9 +10,9 @@ from cerify.automata.cea.compile import compile_cel
 from cerify.automata.cea.model import CEA, Determinized, Transition, single_variable
 from cerify.automata.dfa.kernels import advance_four, advance_one
 from cerify.automata.evaluate import compiled, list_kernels, streaming
-from cerify.automata.evaluate.ces import BOTTOM, NOTHING, CompactComplexEventSet
+from cerify.automata.evaluate.ces import BOTTOM, NOTHING, CompactComplexEventSet, Evaluation, evaluate_automaton
 from cerify.automata.evaluate.compiled import CompiledCelEvaluator
-from cerify.automata.evaluate.streaming import Evaluation, count_matches, evaluate_automaton, matches
+from cerify.automata.evaluate.streaming import count_matches, matches
 from cerify.automata.evaluate.tables import CHUNK, NOWHERE, SHORT, MatchBatch, classify, sorted_arrays, tabulate
 from cerify.equivalence.generate.cel import PROFILES, case, formula
 from cerify.semantics.arguments import Budget
@@ -181,7 +181,7 @@ def test_a_complex_event_longer_than_every_buffer() -> None:
 def test_the_order_of_enumeration_is_that_of_the_readable_one() -> None:
     """Both follow Algorithm 1 on the same data structure, so that no complex event comes twice."""
     phi, S = parse("(A OR B)+ ; A"), stream("A B B A A B A")
-    readable = [(m.at, m.events) for m in streaming.evaluate_automaton(compile_cel(phi), S)]
+    readable = [(m.at, m.events) for m in evaluate_automaton(compile_cel(phi), S)]
     table = CompiledCelEvaluator(phi).push_arrow(S.table)
     fast = [
         (at, tuple(events)) for at, events in zip(table["at"].to_pylist(), table["events"].to_pylist(), strict=True)
