@@ -52,7 +52,7 @@ SECTIONS = (
         "window partition strategy",
         "The number is the width of the window, or the number of keys. `.columns` begins with Arrow columns.",
     ),
-    ("Listing and counting", "enumerate count", "Matches of three events as Arrow lists, and their number."),
+    ("Listing and counting", "enumerate count", "Matches of three events, as Arrow lists or only counted."),
     (
         "Memory",
         "memory",
@@ -62,7 +62,7 @@ SECTIONS = (
     (
         "SASE+ and event expressions",
         "sase expressions",
-        "`sase` counts matches from Arrow columns, with an event a second and 1,000 symbols; `q1` to `q3` are those of "
+        "`sase` counts matches from Arrow columns, with an event a second and 1,000 symbols; `q1` to `q3` are queries of "
         "sase07; in `eighth` a run begins at one event in eight. `.readable` is the evaluator in Python.",
     ),
     (
@@ -71,11 +71,15 @@ SECTIONS = (
         "Two threads read one stream, by elapsed time. `cores.processes` is the most that two cores of the "
         "machine give.",
     ),
-    ("Files", "parquet text", "From a path to the matches (`.list`: all in arrays; `.count`: their number)."),
     (
-        "A person's time",
+        "Files",
+        "parquet text",
+        "From the path of a file to its matches (`.list`: all, in arrays; `.count`: only counted).",
+    ),
+    (
+        "Whole commands",
         "person differential equivalence cold import",
-        "Whole commands by elapsed time; `conform` runs all built-in suites, `.recorded` with stored answers; "
+        "By elapsed time: `conform` runs all built-in suites, `.recorded` with stored answers; "
         "`differential` compares random cases with the definition; `equivalence` decides pairs by their "
         "number of nodes; "
         "`cold` is a new process until its first match.",
@@ -83,9 +87,9 @@ SECTIONS = (
     (
         "Spark: streams with keys",
         "keys",
-        "Rows in a CPU second, and their ratio to plans that do no work: `groupBy.applyInArrow`, and the "
+        "Rows per CPU second, and the ratio to plans that do no work: `groupBy.applyInArrow`, and the "
         "plan that `match` "
-        "uses. In parentheses by elapsed time.",
+        "uses. In parentheses: by elapsed time.",
     ),
     ("Spark: MATCH_RECOGNIZE", "recognize", "The same for `match_recognize`, by rows in a partition."),
     (
