@@ -62,8 +62,8 @@ SECTIONS = (
     (
         "SASE+ and event expressions",
         "sase expressions",
-        "`sase` counts matches from Arrow columns, with an event a second and 1,000 symbols; `q1` to `q3` are queries of "
-        "sase07; in `eighth` a run begins at one event in eight. `.readable` is the evaluator in Python.",
+        "`sase` counts matches from Arrow columns, with an event a second and 1,000 symbols; `q1` to `q3` are queries "
+        "of sase07; in `eighth` a run begins at one event in eight. `.readable` is the evaluator in Python.",
     ),
     (
         "Two cores",
