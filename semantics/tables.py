@@ -144,8 +144,8 @@ def records(source: CsvSource, errors: str = "replace") -> Iterator[tuple[int, l
 def require_closed_quotes(source: CsvSource) -> None:
     """Raise InputError if the file ends inside a quoted cell, because readers would end the cell there.
 
-    Such a file has an odd number of quotation marks, unless a cell that does not begin with one contains one. So only
-    files with an odd number are read record by record.
+    Such a file has an odd number of quotation marks, unless one stands inside a cell without quotation marks around it.
+    So only files with an odd number are read record by record.
     """
     with source.open() as file:
         if not sum(block.count(b'"') for block in iter(partial(file.read, BLOCK), b"")) % 2:

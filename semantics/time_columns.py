@@ -57,7 +57,7 @@ TYPE_OPTION = (
 
 
 def type_option(fields: Iterable[object], reserved: Iterable[str]) -> str:
-    """Return, for a message, the option that names the field of the type; and that of the time if no field is one."""
+    """Return, for a message, the option that names the field of the type, and the option for a missing time."""
     named = TIME in (*fields, *reserved)
     return TYPE_OPTION + ("" if named else "; name the time, if there is one, by --time, in Python time_column")
 

@@ -263,7 +263,7 @@ class _Reader:
         return parts[0] if len(parts) == 1 else UnionTable(parts, tuple(map(Span, starts, ends)))
 
     def part(self, start: int, end: int, common: Mapping[str, TableSource]) -> TableSource:
-        """Parse one of the tables between UNION ALL."""
+        """Return one of the tables between UNION ALL."""
         if (values := _VALUES.match(self.plain, start, end)) is not None:
             return self.values(values.end(), end)[0]
         head = self.head(start, end, common)
@@ -312,7 +312,7 @@ class _Reader:
         return _literal(names, cells, places), closing
 
     def head(self, start: int, end: int, common: Mapping[str, TableSource]) -> _Head:
-        """Parse SELECT, the list, FROM and the table."""
+        """Return the places of the parts of SELECT list FROM table."""
         select = re.compile(r"\s*SELECT\b", re.I).match(self.plain, start, end)
         place = next(_outside(self.plain, _FROM, start, end), None)
         if select is None:

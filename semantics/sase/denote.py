@@ -282,7 +282,7 @@ def position(positions: Sequence[int], place: sase.Index) -> int | None:
 
 
 def agree(attribute: str, event: Event, before: Event) -> bool:
-    """Return whether an event and the event selected before it have the same value: a canonical equivalence test."""
+    """Return whether an event agrees on an attribute with the event selected before it: an equivalence test."""
     return compare("=", event.get(attribute), before.get(attribute))
 
 
@@ -295,7 +295,7 @@ class Placed:
 
 
 def placed(p: Predicate, pattern: Sequence[sase.Component]) -> Placed:
-    """Return the place of a conjunct by its last identifier (sase07, section A.1). The pattern has its variables.
+    """Return the place of a conjunct by its last identifier (sase07, section A.1). The pattern must have its variables.
 
     A conjunct that mentions a negated component belongs to that component, whatever else it mentions, because it says
     which events must be absent.
@@ -307,8 +307,9 @@ def placed(p: Predicate, pattern: Sequence[sase.Component]) -> Placed:
 
 
 def rank(attribute: Attribute) -> int:
-    """Return the rank of an identifier of one array: a[1], then a[i-1] and a[..i-1], then a[i],
-    then a[a.LEN] and a[].
+    """Return the rank of an identifier among those of its array.
+
+    The order is a[1], then a[i-1] and a[..i-1], then a[i], then a[a.LEN] and a[].
     """
     match attribute:
         case sase.SaseAggregate(running=running):
@@ -542,7 +543,7 @@ class SaseDefinition:
         return bool(chosen) and chosen[-1][0] == len(self.pattern) - 1 and any(self.stops(chosen, len(self.S)))
 
     def stops(self, chosen: Chosen, until: int) -> Iterator[int]:
-        """Yield the positions up to `until` before which the current component may end, as a Kleene plus may stop."""
+        """Yield the positions up to `until` before which the current component may end. A Kleene plus has several."""
         k, last = chosen[-1]
         if not self.pattern[k].kleene:
             yield last + 1

@@ -70,7 +70,7 @@ def keyless_events(q: sase.Tree, S: Stream) -> Iterator[Problem]:
 
 
 def _is_named_elsewhere(block: sase.SaseQuery, variable: str, name: str) -> bool:
-    """Return whether another condition uses the attribute of the variable; it is false for an event without it."""
+    """Return whether another condition uses the attribute of the variable, and so rejects events without it."""
     return any(
         a.name == name and a.variable == variable
         for conjunct in conjuncts(block)

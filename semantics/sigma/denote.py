@@ -352,13 +352,13 @@ def satisfies(number: float | None, thresholds: Iterable[Threshold]) -> bool:
 def detection_test(
     rule: SigmaDetection, case: SigmaCase = "folded", absent: Literal["false", "unknown"] = "false"
 ) -> Callable[[Event], bool]:
-    """Return the function that says whether an event satisfies a detection."""
+    """Return a function that tells whether an event satisfies a detection."""
     truth = condition_test(_cased(rule.condition, CASED[case]), EqlReading("exact", absent))
     return lambda event: truth(event) is True
 
 
 def _remembering(test: Callable[[Event], bool]) -> Callable[[Event], bool]:
-    """Return the test that looks at an event once: searches make many logs of the same events."""
+    """Return the test with a cache of its answers, because searches make many logs from the same events."""
     known: dict[int, tuple[Event, bool]] = {}
 
     def satisfied(event: Event) -> bool:
@@ -366,7 +366,7 @@ def _remembering(test: Callable[[Event], bool]) -> Callable[[Event], bool]:
         if found is None:
             if len(known) >= MOST_REMEMBERED:
                 known.clear()
-            known[id(event)] = found = event, test(event)  # the event is kept, so that its identity is
+            known[id(event)] = found = event, test(event)  # the event is kept, so that its identity stays unique
         return found[1]
 
     return satisfied

@@ -16,8 +16,8 @@ class SigmaReading:
     The defaults are the decisions of docs/decisions/sigma.md; a test has the smallest log for each.
 
     window: the timespan that ends at an event (sliding), or the piece of time that contains it, if time since 1970 is
-        cut into pieces of the timespan (bucketed); all of the log up to the event (unlimited), but only if all events
-        of the group are within the timespan (extent).
+        cut into pieces of the timespan (bucketed); all of the log up to the event (unlimited); or the same, but only if
+        all events of the group are within the timespan (extent).
     edge: events exactly the timespan apart are together (closed), or not (open).
     instant: events of one time come one after the other in the order of the log (log), or at once (together).
     alerts: a group raises an alert at each event at which the condition holds (event), only if it did not hold at the
