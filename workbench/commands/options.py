@@ -536,20 +536,30 @@ def progress_bar(transient: bool = True) -> Progress:
 def progress(every: float = EVERY) -> Iterator[Report]:
     """Yield a function that shows progress: on a terminal as a bar, which is removed at the end, otherwise as lines.
 
-    every: the seconds between two lines.
+    every: the seconds between two lines, which also a step that takes longer than that prints.
     """
     with progress_bar() as bar:
         task = bar.add_task("starting", total=None)
-        last = time.monotonic()
+        began, ended, line = time.monotonic(), threading.Event(), "starting"
 
         def report(what: str, done: int, total: int) -> None:
-            nonlocal last
+            nonlocal line
             bar.update(task, description=what, completed=done, total=total)
-            if bar.disable and time.monotonic() - last >= every:
-                last = time.monotonic()
-                echo(f"cerify: {printable(what)}: {done:,} of {total:,}", error=True)
+            line = f"{printable(what)}: {done:,} of {total:,}"
 
-        yield report
+        def print_lines() -> None:
+            while not ended.wait(every):
+                echo(f"cerify: {line}, after {time.monotonic() - began:,.0f} s", error=True)
+
+        printer = threading.Thread(target=print_lines, daemon=True)
+        if bar.disable:
+            printer.start()
+        try:
+            yield report
+        finally:
+            ended.set()
+            if bar.disable:
+                printer.join()
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cerify.api import read_query
-from cerify.commands.options import FileSource, echoed_warnings, schema_of
+from cerify.commands.options import FileSource, Report, echoed_warnings, progress, schema_of
 from cerify.languages import LANGUAGES, language_named
 from cerify.languages.language import DENOTATIONAL, Options
 from cerify.semantics.arguments import parse_reading
@@ -109,17 +109,30 @@ def cases_of_rules(path: Path) -> tuple[list[Case], tuple[UnreadableRule, ...]]:
     The feature of a case is the name of its rule, or its path. A file of Sigma has cases for each rule that raises
     alerts. The unreadable rules of a folder are returned beside the cases. Raises InputError if no rule has a test log.
     """
+    folder = read_rules(path)
+    for bad in () if folder.rules else folder.unreadable:
+        raise InputError(f"{bad.place}: {bad.message}")
+    with progress() as shown:
+        cases, mixed = _cases_of(folder, shown)
+    if not cases:
+        raise InputError(f"{path}: no rule in EQL or Sigma has a test log")
+    if mixed:
+        message = f"{mixed} test logs are left out: a field has both texts and numbers there, but a stream has one type"
+        echo(f"cerify: note: {message} a field", error=True)
+    return cases, folder.unreadable
+
+
+def _cases_of(folder: RuleFolder, shown: Report) -> tuple[list[Case], int]:
+    """Return the cases of rules, and how many test logs are left out because a field has several types."""
     from cerify.conformance.model import Case, evaluated_output, of_output
     from cerify.equivalence.sigma import has_one_kind_a_field
     from cerify.semantics.ecs import event_of_document
     from cerify.semantics.sigma.parse import split_by_alerts
     from cerify.semantics.sigma.syntax import SigmaQuery
 
-    folder = read_rules(path)
-    for bad in () if folder.rules else folder.unreadable:
-        raise InputError(f"{bad.place}: {bad.message}")
-    cases, mixed = [], 0
-    for rule in folder.rules.values():
+    cases, mixed = list[Case](), 0
+    for done, rule in enumerate(folder.rules.values()):
+        shown(f"making test logs of {rule.path}", done, len(folder.rules))
         language = LANGUAGES[rule.language]
         output: AnswerOutput = "valuations" if language.results else "matches"
         queries = split_by_alerts(rule.query) if isinstance(rule.query, SigmaQuery) else [rule.query]
@@ -141,12 +154,7 @@ def cases_of_rules(path: Path) -> tuple[list[Case], tuple[UnreadableRule, ...]]:
                 events = [json_of_event(event) for event in S]
                 id_, matches = f"{rule.path}:{number}", of_output(meant, rule.language, output)
                 cases.append(Case(id_, name, clause, rule.language, text, None, events, output, matches))
-    if not cases:
-        raise InputError(f"{path}: no rule in EQL or Sigma has a test log")
-    if mixed:
-        message = f"{mixed} test logs are left out: a field has both texts and numbers there, but a stream has one type"
-        echo(f"cerify: note: {message} a field", error=True)
-    return cases, folder.unreadable
+    return cases, mixed
 
 
 def is_rule_folder(query: str) -> bool:

@@ -8,6 +8,7 @@ import json
 import re
 import shlex
 import sys
+import time
 import xml.etree.ElementTree as ElementTree
 from itertools import product
 from pathlib import Path
@@ -17,6 +18,7 @@ from rich.table import Table
 
 import cerify.commands
 from cerify.api import equivalent
+from cerify.commands.options import progress
 from cerify.equivalence.verdict import Equivalent
 from cerify.semantics.events import Schema
 from cerify.terminal import printable, screen, shielded
@@ -191,3 +193,11 @@ def test_an_engine_begins_no_line_of_a_report(command: str, how: str, tmp_path: 
     _, out, err = run(*shlex.split(command), "--", sys.executable, str(engine), how)
     assert "99 of 99 passed" in out + err
     assert not [line for line in (out + err).splitlines() if line.startswith("99 of 99 passed")]
+
+
+def test_a_step_that_takes_long_says_that_it_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress(every=0.01) as shown:
+        shown("asking", 1, 1_000)
+        time.sleep(0.1)
+    lines = capsys.readouterr().err.splitlines()
+    assert any(re.fullmatch(r"cerify: asking: 1 of 1,000, after \d+ s", line) for line in lines)
