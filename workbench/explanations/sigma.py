@@ -39,7 +39,7 @@ from cerify.semantics.sigma.syntax import (
     rules_of,
     show_condition,
 )
-from cerify.semantics.values import Microseconds, kind, show_seconds
+from cerify.semantics.values import Microseconds, Value, kind, show_seconds
 
 NEAREST = 3
 NEAR_EVENTS = 20  # on either side of an event, among which the nearest one to a rule is looked for
@@ -206,7 +206,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
         for p in sorted(named - {at}):
             time = self.log.times[p]
             if not having[p] or time is None:
-                yield from self._rejected_event(rule, p)
+                yield from self._rejected_event(rule, p, next((groups[key][-1] for key in own), None))
             elif not having[p] & own:
                 group, wanted = (self._group_text(rule, groups[next(iter(keys))][-1]) for keys in (having[p], own))
                 case = ": they differ in case" * (group.lower() == wanted.lower())
@@ -216,16 +216,31 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
             elif t - time > w and p in {o.at for k in own for o in groups[k]} and not re.search(rf"{p},? is", said):
                 yield f"event {p} is {_seconds(t - time)} before event {at}; the timespan is {rule.timespan}"
 
-    def _rejected_event(self, rule: SigmaCorrelation, p: int) -> Iterator[str]:
-        """Yield why an event is in no occurrence of a correlation's rules."""
+    def _rejected_event(self, rule: SigmaCorrelation, p: int, wanted: AlertOccurrence | None) -> Iterator[str]:
+        """Yield why an event is in no occurrence of a correlation's rules. wanted: an occurrence in the group asked."""
         inner = [part for part in rule.rules if isinstance(part, SigmaCorrelation)]
         finding = [part for part in inner if any(p in o.alert.events for of in self.groups(part).values() for o in of)]
         for part in finding:
+            if said := self._other_group(rule, part, p, wanted):
+                yield f"{part.name}: event {p} is of {said}"
+                continue
             later = next((alert.at for alert in self.log.alerts(part) if alert.at > p), None)
             reasons = self._rejected(part, p) if later is None else self._rejected_events(part, later, frozenset({p}))
             yield from (f"{part.name}: {reason}" for reason in reasons)
         if not finding:
             yield from self._rejected(rule, p)
+
+    def _other_group(
+        self, rule: SigmaCorrelation, part: SigmaCorrelation, p: int, wanted: AlertOccurrence | None
+    ) -> str:
+        """Return in which other group than the wanted one an inner rule finds an event; "" if it is in that group."""
+        if wanted is None:
+            return ""
+        found = [o for of in self.groups(part).values() for o in of if p in o.alert.events]
+        fields = rule.keys[rule.rules.index(part)]
+        asked = self._group(rule, wanted)
+        there = [(n, dict(self._group(part, found[0])).get(f, v)) for (n, v), f in zip(asked, fields, strict=True)]
+        return "" if there == asked else f"{_values(there)}, and not of {_values(asked)}"
 
     def _nothing_occurs(self, rule: SigmaCorrelation, at: int) -> Iterator[str]:
         """Yield the reasons why no rule of a correlation occurs at a position.
@@ -249,10 +264,14 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
                 shown = eql.show_constant(value) if isinstance(value, str) else value
                 yield f"whose {name} is {shown}: {rule.kind} is of numbers"
 
+    def _group(self, rule: SigmaCorrelation, one: AlertOccurrence) -> list[tuple[str, Value | None]]:
+        """Return the names and values of an occurrence's group."""
+        named = zip(rule.group_by, rule.keys[one.rule], strict=True)
+        return [(name, self.log.value_of(one.alert, field)) for name, field in named]
+
     def _group_text(self, rule: SigmaCorrelation, one: AlertOccurrence) -> str:
         """Format the names and values of an occurrence's group."""
-        named = zip(rule.group_by, rule.keys[one.rule], strict=True)
-        return _values([(name, self.log.value_of(one.alert, field)) for name, field in named])
+        return _values(self._group(rule, one))
 
     def _by_groups(self, rule: SigmaCorrelation, some: list[AlertOccurrence]) -> str:
         """List the events of occurrences, group by group."""
@@ -289,7 +308,8 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
         else:
             amount = f"{_amount_text(rule, number)} within {rule.timespan} before event {at}{group}"
             yield f"{amount}, and {wanted} would be an alert"
-            yield f"in the window: {_places_with_values(window)}"
+            if len(window) > 1 or any(rule.values):  # else it is the event that was just named
+                yield f"in the window: {_places_with_values(window)}"
             before = max((o for o in of if o.at < at and o.time < t - w), key=lambda o: (o.time, o.at), default=None)
             if before:
                 yield f"the one before, event {before.at}, is {_seconds(t - w - before.time)} too early"

@@ -17,7 +17,7 @@ from typing import Any
 from cerify.automata.evaluator import Output
 from cerify.equivalence.sigma import BEARS, features, features_of
 from cerify.hypotheses.interpretation import Axis, Choices, Interpretation, axes
-from cerify.semantics.arguments import Budget
+from cerify.semantics.arguments import Budget, choices
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.events import Event, Match, result_of
 from cerify.semantics.sigma.denote import (
@@ -65,7 +65,7 @@ SAYS: dict[str, str] = {
 """For each question of `SigmaReading`, the meanings of its answers, in their order.
 
 If several choices explain an answer, the first is named. So `null_groups` comes before `groups`, which changes more,
-and `chain` before `alerts-temporal`, as converters write sequences that are used up.
+and `sequence` before `alerts-temporal`, as converters write sequences that are used up.
 """
 WINDOWS = ("sliding", "bucketed", "unlimited", "extent")
 BEAR = {"window": ("count",), "alerts": ("count",), "counted": ("several-counted", "several-added")}
@@ -74,7 +74,7 @@ AXES = axes(
     *(
         Axis(name, values, BEAR.get(name, (BEARS[name],)), says)
         for name, says in SAYS.items()
-        for values in (SigmaReading.possible_answers(name),)
+        for values in (choices(SigmaReading)[name],)
     ),
     Axis("window-temporal", WINDOWS, TEMPORAL, SAYS["window"].replace("counts see", "temporal correlations see")),
     Axis(
@@ -86,10 +86,10 @@ AXES = axes(
     ),
     Axis(
         "ordered-threshold",
-        ("chain", "all-in-order"),
+        ("longest", "all-in-order"),
         ("ordered-threshold",),
-        "another condition of temporal_ordered than at least: is about the longest chain; about the rules that "
-        "occur, if all of these do in order",
+        "another condition of temporal_ordered than at least: is about the longest sequence in order; about the rules "
+        "that occur, if all of these do in order",
     ),
     Axis(
         "threshold",
@@ -129,8 +129,8 @@ AXES = axes(
         "and at any distance, each for one alert",
     ),
     Axis(
-        "chain",
-        ("up-to-event", "in-window", "used-up", "before-event"),
+        "sequence",
+        ("ends-at-event", "anywhere-in-window", "used-up", "ends-by-event"),
         ("temporal_ordered", "several-counted"),
         "the order of temporal_ordered: ends at the event; is that of all rules somewhere in the window, those of one "
         "time in any order, and its number is that of the rules, or else none; ends at the event, and the latest "
@@ -175,7 +175,7 @@ AXES = axes(
     ),
     Axis(
         "alerts-temporal",
-        SigmaReading.possible_answers("alerts"),
+        choices(SigmaReading)["alerts"],
         TEMPORAL,
         SAYS["alerts"].replace("an alert", "a temporal alert"),
     ),
@@ -218,7 +218,7 @@ class LogOfConverter(LogOfRules):
         return self.choices["alerts-temporal" if rule.kind in TEMPORAL else "alerts"]
 
     def _correlated(self, rule: SigmaCorrelation) -> Iterator[SigmaAlert]:
-        if rule.kind == "temporal_ordered" and self.choices["chain"] == "used-up":
+        if rule.kind == "temporal_ordered" and self.choices["sequence"] == "used-up":
             return iter(sorted(self._used_up(rule), key=lambda alert: (alert.at, alert.events)))
         if rule.kind != "temporal" or self.choices["sample"] == "rules":
             return super()._correlated(rule)
@@ -297,12 +297,12 @@ class LogOfConverter(LogOfRules):
             events = events_of(one for one in window if one.values is not None)
         if number is None and rule.kind in ("value_sum", "value_avg") and self.choices["empty-sum"] == "zero":
             number = 0
-        if rule.kind == "temporal_ordered" and self.choices["chain"] == "before-event":
+        if rule.kind == "temporal_ordered" and self.choices["sequence"] == "ends-by-event":
             chains = [self.longest_chain(window, {place}) for place in sorted({one.at for one in window})]
             number = len(max(chains, key=len, default=()))
             first = self._first_times(rule, window, operator.gt)
             events = events_of(one for one in window if first.get(one.rule) == one.time)
-        if rule.kind == "temporal_ordered" and self.choices["chain"] == "in-window":
+        if rule.kind == "temporal_ordered" and self.choices["sequence"] == "anywhere-in-window":
             is_whole = len(self._first_times(rule, window, operator.ge)) == len(rule.rules)
             return len(rule.rules) if is_whole else 0, events
         if self.choices["ordered-threshold"] == "all-in-order" and "ordered-threshold" in features_of(rule):

@@ -664,15 +664,15 @@ def test_the_logs_of_a_rule_find_an_order_that_ends_before_the_event(tmp_path: P
     """pysigma-backend-sqlite 2.1.1 raises the alert of a, b again at the next a."""
     text = rules({"type": "temporal_ordered", "rules": ["a", "b"]})
     log = [Event("event", {"kind": kind, "time": t}) for t, kind in enumerate("aba")]
-    assert (found_by(text, log), found_by(text, log, chain="before-event")) == ([1], [1, 2])
+    assert (found_by(text, log), found_by(text, log, sequence="ends-by-event")) == ([1], [1, 2])
     one = rules({"type": "temporal_ordered", "rules": ["a", "b"], "condition": {"eq": 1}})
-    both = {"chain": "before-event", "ordered-threshold": "all-in-order"}
+    both = {"sequence": "ends-by-event", "ordered-threshold": "all-in-order"}
     assert found_by(one, log[1:], **both) == [0]  # at the second event both rules occur, and not in order
     (tmp_path / "rule.yml").write_text(text, encoding="utf-8")
     cases = [case for case in cases_of_rules(tmp_path / "rule.yml")[0] if case.feature == "t"]
     streams = ((case, stream_of_json(case.events, None, case.id, "event")) for case in cases)
     assert any(
-        found_by(case.query, list(S), chain="before-event") != [m.at for m in case.matches] for case, S in streams
+        found_by(case.query, list(S), sequence="ends-by-event") != [m.at for m in case.matches] for case, S in streams
     )
 
 
@@ -701,7 +701,7 @@ def test_a_sequence_that_is_used_up_has_one_alert() -> None:
 
     def found(text: str, kinds: str, **choices: str) -> list[int]:
         log = [Event("event", {"kind": kind, "time": t}) for t, kind in enumerate(kinds)]
-        return found_by(text, log, chain="used-up", **choices)
+        return found_by(text, log, sequence="used-up", **choices)
 
     assert [found(ordered, kinds) for kinds in ("abb", "aabb", "abab", "addddddb")] == [[1], [2], [1, 3], []]
     assert found(counted, "abbab", **{"several-rules": "sequence"}) == [2]
@@ -1067,7 +1067,8 @@ def test_an_alert_counts_with_the_fields_of_each_of_its_events() -> None:
     """As pysigma-backend-sqlite 2.1.1 has it; an order that ends before the event has the event at which it ends."""
     log = [Event("event", {"kind": "a", "time": t, **n}) for t, n in enumerate(({"n": 3}, {"n": 1}, {"n": 0}))]
     average = {"type": "value_avg", "rules": ["inner"], "timespan": "1s", "condition": {"gte": 1, "field": "n"}}
-    meanings: list[dict[str, str]] = [{}, {"alert-fields": "each"}, {"alert-fields": "each", "chain": "before-event"}]
+    each = {"alert-fields": "each"}
+    meanings: list[dict[str, str]] = [{}, each, {**each, "sequence": "ends-by-event"}]
     for kind, expected in (("temporal", [2, 3, 3]), ("temporal_ordered", [2, 2, 3])):
         body = {"type": kind, "rules": ["a"], "timespan": "1s"}
         text = rules(average, {"title": "inner", "name": "inner", "correlation": body})
@@ -1076,7 +1077,7 @@ def test_an_alert_counts_with_the_fields_of_each_of_its_events() -> None:
 
 def test_the_events_whose_fields_an_alert_has() -> None:
     """As pysigma-backend-sqlite 2.1.1 has them: those with the value, and those of the earliest order."""
-    each = {"alert-fields": "each", "null_values": "kept", "chain": "before-event"}
+    each = {"alert-fields": "each", "null_values": "kept", "sequence": "ends-by-event"}
 
     def found(outer: dict[str, Any], inner: dict[str, Any], *events: dict[str, Any]) -> list[int]:
         text = rules(

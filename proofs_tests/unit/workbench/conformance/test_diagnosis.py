@@ -293,19 +293,20 @@ DUCKDB = {
 }  # fmt: skip
 EQL = {
     "several-rules": "sequence", "threshold": "at-least", "threshold-temporal":
-    "all-rules", "sample": "events", "chain": "used-up", "null_groups": "joined", "groups": "folded",
+    "all-rules", "sample": "events", "sequence": "used-up", "null_groups": "joined", "groups": "folded",
     "counted-values": "same",
 }  # fmt: skip
-SQLITE = {"chain": "before-event", "instant": "together", "groups": "folded"}
+SQLITE = {"sequence": "ends-by-event", "instant": "together", "groups": "folded"}
 RSIGMA = {"temporal-default": "one-rule", "null_groups": "joined"}
 
 
 def test_one_choice_names_a_rule_that_never_fires() -> None:
     """Of a rule that an engine never fires it was said only that it gives no match."""
     rule = RULE.format("temporal_ordered", ", condition: {eq: 1}")
-    found, results = defects_of_rule({"chain": "in-window"}, rule, "a", "b", "aa", "ab", "ba", "bb", "aab", "c")
+    logs = ("a", "b", "aa", "ab", "ba", "bb", "aab", "c")
+    found, results = defects_of_rule({"sequence": "anywhere-in-window"}, rule, *logs)
     assert not any(result.matches for result in results)
-    assert [f"{c.axis}={c.value}" for defect in found for c in defect.causes] == ["chain=in-window"]
+    assert [f"{c.axis}={c.value}" for defect in found for c in defect.causes] == ["sequence=anywhere-in-window"]
 
 
 @pytest.mark.thorough
@@ -340,7 +341,7 @@ def test_one_choice_names_a_rule_that_never_fires() -> None:
             {"case", "alerts", "window", "null_groups", "constants"},
             marks=pytest.mark.thorough,
         ),
-        (EQL, "positions", "temporal_ordered", {"chain", "null_groups", "groups"}),
+        (EQL, "positions", "temporal_ordered", {"sequence", "null_groups", "groups"}),
         pytest.param(
             EQL,
             "positions",
@@ -352,10 +353,10 @@ def test_one_choice_names_a_rule_that_never_fires() -> None:
             EQL,
             "positions",
             "event_count, condition: {gte: 2}",
-            {"several-rules", "chain"},
+            {"several-rules", "sequence"},
             marks=pytest.mark.thorough,
         ),
-        (SQLITE, "positions", "temporal_ordered", {"chain", "instant", "groups"}),
+        (SQLITE, "positions", "temporal_ordered", {"sequence", "instant", "groups"}),
         (RSIGMA, "positions", "temporal", {"temporal-default", "null_groups"}),
     ],
 )
