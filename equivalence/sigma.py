@@ -27,7 +27,7 @@ from cerify.equivalence.eql.texts import language_of
 from cerify.equivalence.eql.translate import eql_to_cel
 from cerify.equivalence.generate.generator import Generator
 from cerify.equivalence.verdict import Claim, Different, Level, Undecided
-from cerify.semantics.arguments import Budget, check_time
+from cerify.semantics.arguments import Budget, check_time, choices
 from cerify.semantics.cel.parse import parse as parse_cel
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.cel.syntax import show as show_cel
@@ -1173,7 +1173,7 @@ def readings(query: sigma.SigmaQuery) -> Iterator[tuple[str, SigmaReading]]:
     used = features(query)
     for one in fields(SigmaReading):
         if BEARS[one.name] in used or (one.name == "counted" and "several-added" in used):
-            for value in SigmaReading.possible_answers(one.name)[1:]:
+            for value in choices(SigmaReading)[one.name][1:]:
                 if value == "wildcards" and "whole-text" not in used:
                     continue
                 yield f"{one.name}={value}", replace(SPECIFICATION, **{one.name: value})  # type: ignore[arg-type]

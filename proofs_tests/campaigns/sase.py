@@ -22,12 +22,12 @@ import click
 from cerify.automata.nfab import compiled, evaluate, evaluators, moves
 from cerify.commands.options import progress_bar
 from cerify.equivalence.generate.sase import PROFILES, SaseProfile, case, query
-from cerify.semantics.arguments import Budget
+from cerify.semantics.arguments import Budget, choices
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Bindings, Match, Stream
 from cerify.semantics.sase import denote, interpreter
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.reading import Reading, choices
+from cerify.semantics.sase.reading import Reading
 from cerify.semantics.sase.syntax import show
 from proofs_tests.claims import sase_by_cel
 from proofs_tests.unit.semantics.sase_cases import events as events_of
@@ -109,7 +109,7 @@ def main(cases: int, seed: int, processes: int, nodes: int, events: int, names: 
 def rare_differences() -> list[str]:
     """A line for each evaluator that differs on one of the RARE cases."""
     counts, found = Counter[str](), list[str]()
-    for (text, written), window in product(RARE, choices()["window"]):
+    for (text, written), window in product(RARE, choices(Reading)["window"]):
         q, S, reading = query_of(text), events_of(written), Reading(window=window)  # type: ignore[arg-type]
         expected = denote.bindings(q, S, reading, BUDGET)
         for name, find in EVALUATORS.items():
@@ -122,7 +122,7 @@ def share(given: Share) -> tuple[Counts, list[str]]:
     """The counts of some cases, and a line for each evaluator that differs on one of them."""
     cases, seed, nodes, events, names = given
     rng, counts, differ = Random(seed), Counter[str](), list[str]()
-    profiles, readings = list(PROFILES.values()), choices()
+    profiles, readings = list(PROFILES.values()), choices(Reading)
     for _ in range(cases):
         profile = rng.choice(profiles)
         q, S = case(rng, profile, nodes, events)

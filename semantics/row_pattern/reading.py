@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from cerify.semantics import arguments
-
 DialectName = Literal[
     "standard", "trino", "oracle", "snowflake", "bigquery", "duckdb", "flink", "databricks", "azure"
 ]  # fmt: skip
@@ -42,8 +40,3 @@ class RowReading:
 
 
 STANDARD = RowReading()
-
-
-def list_other_readings() -> dict[tuple[str, str], RowReading]:
-    """Return the readings that differ from the default in one answer, keyed by the question and that answer."""
-    return arguments.vary_reading(STANDARD)

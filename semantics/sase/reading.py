@@ -7,12 +7,11 @@ stream on which the answers differ, are in docs/decisions/sase.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
-from cerify.semantics import arguments
 from cerify.semantics.values import Value
 
 
@@ -45,24 +44,6 @@ class Reading:
 
 
 DECIDED = Reading()
-
-
-def choices() -> dict[str, tuple[str, ...]]:
-    """Return the possible answers to each question, a field of Reading. The default answer comes first."""
-    return arguments.choices(Reading)
-
-
-def list_other_readings() -> dict[tuple[str, str], Reading]:
-    """Return the readings that differ from the default in one answer, keyed by the question and that answer."""
-    return arguments.vary_reading(DECIDED)
-
-
-def read_reading(given: Iterable[str]) -> Reading:
-    """Return the reading that texts such as "window=closed" describe; the other questions get their default answers.
-
-    Raises InputError for an unknown question or answer.
-    """
-    return arguments.parse_reading(Reading, given)
 
 
 State: TypeAlias = Any

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args, get_type_hints
+from typing import Literal, TypeAlias
 
 SigmaCase: TypeAlias = Literal["folded", "exact", "wildcards"]
 SigmaWindow: TypeAlias = Literal["sliding", "bucketed", "unlimited", "extent"]
@@ -52,11 +52,6 @@ class SigmaReading:
     percentile: Literal["linear", "nearest"] = "linear"
     case: SigmaCase = "folded"
     absent: Literal["false", "unknown"] = "false"
-
-    @classmethod
-    def possible_answers(cls, name: str) -> tuple[str, ...]:
-        """Return the answers to a question, the decision first."""
-        return get_args(get_type_hints(cls)[name])
 
 
 SPECIFICATION = SigmaReading()

@@ -79,7 +79,7 @@ from cerify.semantics.arguments import choices, format_names, parse_reading
 from cerify.semantics.files import write_whole
 from cerify.semantics.packages import rich_table
 from cerify.semantics.row_pattern.reading import RowReading
-from cerify.semantics.sase.reading import read_reading
+from cerify.semantics.sase.reading import Reading
 from cerify.terminal import echo, echo_error, printable, screen
 
 SKIPS = 12  # reasons for skips that are listed
@@ -219,7 +219,7 @@ class ConformArguments:
         policy = read_policies(self.policies)
         parse_reading(RowReading, in_sql)
         policy["row-pattern"] = {**policy.get("row-pattern", {}), **dict(text.split("=") for text in in_sql)}
-        return Oracle(read_reading(text for text in self.readings if text not in in_sql), policy)
+        return Oracle(parse_reading(Reading, (text for text in self.readings if text not in in_sql)), policy)
 
     def judging(self) -> tuple[str, ...]:
         """Return the options that determine which cases run and what is expected of them."""

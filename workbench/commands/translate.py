@@ -19,6 +19,7 @@ from cerify.equivalence.rewrite.translate.funnel_cel import chain_of, query_text
 from cerify.equivalence.rewrite.translate.funnel_sql import DIALECTS, funnel_sql
 from cerify.languages import DEFAULT, LANGUAGES
 from cerify.languages.language import Language
+from cerify.semantics.arguments import parse_reading
 from cerify.semantics.errors import BudgetExceeded, ParseError, Unsupported, errors_in
 from cerify.semantics.funnel_queries import SequenceQuestion
 from cerify.semantics.funnel_steps import FunnelQuestion
@@ -27,7 +28,7 @@ from cerify.semantics.row_pattern.dialects import DIALECTS as SQL
 from cerify.semantics.row_pattern.dialects import dialect_named
 from cerify.semantics.row_pattern.parse import parse as row_pattern_parse
 from cerify.semantics.row_pattern.show_dialects import show_in_dialect, show_statement
-from cerify.semantics.sase.reading import read_reading
+from cerify.semantics.sase.reading import Reading
 from cerify.statements import read_pasted
 from cerify.terminal import echo
 
@@ -109,7 +110,7 @@ def translate_command(
         raise click.UsageError(f"there is no translation from {from_} to {to}; the translations are {known}")
     if reading and "reading" not in lang.settings:
         raise click.UsageError("--reading is only for queries of SASE+; leave it out")
-    read = read_reading(reading)
+    read = parse_reading(Reading, reading)
     _, phi = read_query(query, from_)
     text: str | None = None
     refusal: Unsupported | BudgetExceeded | None = None

@@ -38,10 +38,11 @@ from cerify.conformance.prediction import AXES
 from cerify.draw.diagram import markup, page
 from cerify.draw.timeline import Presence, Row, TimelineColumn, timeline
 from cerify.languages import DEFAULT, LANGUAGES
+from cerify.semantics.arguments import choices
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import TYPE, Match
 from cerify.semantics.json_events import lines_of, parse_json
-from cerify.semantics.sase.reading import choices
+from cerify.semantics.sase.reading import Reading
 from cerify.terminal import printable, shielded
 
 if TYPE_CHECKING:
@@ -316,7 +317,7 @@ def axis_says(defect: Defect, cause: DefectCause) -> str:
 def entitled(defect: Defect, cause: DefectCause) -> str:
     """Return the options of `cerify conform` that would accept the engine's choice, and the options already given."""
     held = {**defect.held, cause.axis: cause.value}
-    readings = choices() if "reading" in LANGUAGES[defect.language].settings else {}
+    readings = choices(Reading) if "reading" in LANGUAGES[defect.language].settings else {}
     if all(value in readings.get(axis, ()) for axis, value in held.items()):
         return " ".join(f"--reading {axis}={value}" for axis, value in held.items())
     axes = {axis: {"value": value} for axis, value in held.items()}

@@ -30,7 +30,7 @@ from cerify.hypotheses.interpretation import (
     seconds_between,
     types,
 )
-from cerify.semantics.arguments import Budget
+from cerify.semantics.arguments import Budget, choices
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Bindings, Event, Match, Stream
 from cerify.semantics.predicates import Predicate
@@ -40,7 +40,6 @@ from cerify.semantics.sase.check import require_wellformed
 from cerify.semantics.sase.clauses import CONSTRUCTS, blocks_of, queries_of, source_of
 from cerify.semantics.sase.denote import Chosen, Counted, Edge, SaseAbsences, SaseDefinition, placed, value_of
 from cerify.semantics.sase.reading import NO_OPERATIONS, Operations, Reading
-from cerify.semantics.sase.reading import choices as readings
 
 STRATEGIES: dict[str, sase.Strategy] = {
     "strict": "strict_contiguity",
@@ -48,7 +47,7 @@ STRATEGIES: dict[str, sase.Strategy] = {
     "next": "skip_till_next_match",
     "any": "skip_till_any_match",
 }
-READINGS = readings()
+READINGS = choices(Reading)
 READ_FOR = {
     "last_kleene": "kleene",
     "cut_in_last_place": "cut",

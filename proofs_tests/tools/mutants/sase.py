@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from cerify.automata.evaluator import Output
-from cerify.semantics.arguments import Budget
+from cerify.semantics.arguments import Budget, vary_reading
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import TIME, Bindings, Event, Match, Stream, result_of
 from cerify.semantics.predicates import Arithmetic, Attribute, Predicate, Term, mapped_predicate, satisfied
@@ -27,7 +27,7 @@ from cerify.semantics.sase.denote import (
     value_of,
 )
 from cerify.semantics.sase.interpreter import Finder, positions_of
-from cerify.semantics.sase.reading import DECIDED, NO_OPERATIONS, Operation, Operations, Reading, list_other_readings
+from cerify.semantics.sase.reading import DECIDED, NO_OPERATIONS, Operation, Operations, Reading
 from cerify.semantics.sase.syntax import names_of
 from cerify.semantics.values import Value
 from proofs_tests.tools.mutants.mutant import Mutant, drawn
@@ -1017,7 +1017,7 @@ def _answered(reading: Reading) -> Answers:
 
 READINGS = tuple(
     SaseMutant(f"{READING_FEATURE}{name}: {answer}", _answered(reading))
-    for (name, answer), reading in list_other_readings().items()
+    for (name, answer), reading in vary_reading(DECIDED).items()
 )
 
 

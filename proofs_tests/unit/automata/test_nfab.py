@@ -14,10 +14,10 @@ from cerify.automata.nfab import moves as moves_nfab
 from cerify.automata.nfab.compile import compile_query
 from cerify.automata.nfab.model import NFAb, show, show_formula, show_states
 from cerify.automata.nfab.moves import Runs, bindings
-from cerify.semantics.arguments import Budget
+from cerify.semantics.arguments import Budget, choices, vary_reading
 from cerify.semantics.errors import BudgetExceeded, IllFormed
 from cerify.semantics.sase import clauses, denote, interpreter
-from cerify.semantics.sase.reading import Reading, choices, list_other_readings
+from cerify.semantics.sase.reading import DECIDED, Reading
 from proofs_tests.campaigns.sase import EVALUATORS, RESULTS, rare_differences, share
 from proofs_tests.support import sampled
 from proofs_tests.unit.semantics import sase_cases as small
@@ -240,12 +240,14 @@ def test_the_budget() -> None:
 # ---- agree ----
 # The two definitions of SASE+ say the same: runs of the automaton, and which positions are a match.
 
-OTHERS = [reading for (name, _), reading in list_other_readings().items() if name != "non_overlap"]
+OTHERS = [reading for (name, _), reading in vary_reading(DECIDED).items() if name != "non_overlap"]
 
 
 def _named(reading: Reading) -> str:
     """What it has otherwise."""
-    return " ".join(f"{n}={getattr(reading, n)}" for n in choices() if getattr(reading, n) != getattr(Reading(), n))
+    return " ".join(
+        f"{n}={getattr(reading, n)}" for n in choices(Reading) if getattr(reading, n) != getattr(Reading(), n)
+    )
 
 
 @pytest.mark.parametrize("start", sampled(range(5), (0,)))

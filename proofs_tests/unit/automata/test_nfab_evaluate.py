@@ -22,7 +22,7 @@ from cerify.automata.nfab.plan import ascend
 from cerify.conformance.cases import load
 from cerify.equivalence.generate.sase import PER_EVENT, PROFILES, case
 from cerify.languages import LANGUAGES
-from cerify.semantics.arguments import Budget
+from cerify.semantics.arguments import Budget, vary_reading
 from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
 from cerify.semantics.events import Bindings, Event, Match, Stream
 from cerify.semantics.json_events import schema_of_json, stream_of_json
@@ -30,7 +30,7 @@ from cerify.semantics.sase import denote, interpreter
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.clauses import blocks_of, queries_of
 from cerify.semantics.sase.parse import parse
-from cerify.semantics.sase.reading import Operation, Reading, list_other_readings
+from cerify.semantics.sase.reading import DECIDED, Operation, Reading
 from cerify.semantics.values import Value
 from proofs_tests.claims import sase_by_cel
 from proofs_tests.support import sampled, sealed
@@ -39,7 +39,7 @@ from proofs_tests.unit.semantics.sase_cases import events, query
 # ---- evaluate ----
 #
 
-OTHERS = [reading for (name, _), reading in list_other_readings().items() if name != "non_overlap"]
+OTHERS = [reading for (name, _), reading in vary_reading(DECIDED).items() if name != "non_overlap"]
 ALIKE = replace(PER_EVENT, strategies=("skip_till_any_match", "strict_contiguity"), mixed=0.0, default=0.0, cut=0.1)
 
 
@@ -383,7 +383,7 @@ def cases_evaluators(seed: int, number: int) -> Iterator[tuple[sase.SaseQuery, S
     """Queries of all profiles without NON-OVERLAP, half of them under another reading."""
     rng, readings = (
         Random(seed),
-        [reading for (name, _), reading in list_other_readings().items() if name != "non_overlap"],
+        [reading for (name, _), reading in vary_reading(DECIDED).items() if name != "non_overlap"],
     )
     for _ in range(number):
         q, S = case(rng, rng.choice(list(PROFILES.values())), 9, 10)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import cerify
-from cerify.semantics.arguments import Budget
+from cerify.semantics.arguments import Budget, choices, parse_reading, vary_reading
 from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, Unsupported
 from cerify.semantics.events import Bindings, Event, Match, Schema, Stream
 from cerify.semantics.predicates import Arithmetic, Attribute, Constant
@@ -31,7 +31,7 @@ from cerify.semantics.sase.denote import (
 )
 from cerify.semantics.sase.interpreter import matches_of
 from cerify.semantics.sase.parse import parse
-from cerify.semantics.sase.reading import Operation, Reading, choices, list_other_readings, read_reading
+from cerify.semantics.sase.reading import Operation, Reading
 from cerify.semantics.sase.syntax import (
     Reference,
     SaseAggregate,
@@ -765,17 +765,19 @@ def test_which_of_the_matches_that_overlap(
 
 
 def test_each_other_reading_differs_in_one_answer() -> None:
-    listed = list_other_readings()
+    listed = vary_reading(Reading())
     assert ("window", "closed") in listed
     for (name, answer), reading in listed.items():
         assert getattr(reading, name) == answer != getattr(Reading(), name)
         assert replace(reading, **{name: getattr(Reading(), name)}) == Reading()
-    assert len(listed) == sum(len(answers) - 1 for answers in choices().values())
+    assert len(listed) == sum(len(answers) - 1 for answers in choices(Reading).values())
 
 
 def test_a_reading_is_read_from_texts() -> None:
-    assert read_reading([]) == Reading()
-    assert read_reading(["window=closed", "last_kleene=every"]) == Reading(window="closed", last_kleene="every")
+    assert parse_reading(Reading, []) == Reading()
+    assert parse_reading(Reading, ["window=closed", "last_kleene=every"]) == Reading(
+        window="closed", last_kleene="every"
+    )
 
 
 @pytest.mark.parametrize(
@@ -788,7 +790,7 @@ def test_a_reading_is_read_from_texts() -> None:
 )
 def test_what_is_no_reading_is_refused(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        read_reading([text])
+        parse_reading(Reading, [text])
 
 
 # ---- typed ----

@@ -79,12 +79,12 @@ from cerify.hypotheses.cel import within
 from cerify.hypotheses.interpretation import CONDITIONS, ConditionVariant, Template, choices_of, events, questions
 from cerify.languages import BUILT_IN, LANGUAGES, WITHOUT_SUITE
 from cerify.protocol import MatchesAnswer
-from cerify.semantics.arguments import Budget
+from cerify.semantics.arguments import Budget, parse_reading
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import Event, Match, Schema, Stream
 from cerify.semantics.row_pattern.scalars import NumberedMatch
-from cerify.semantics.sase.reading import Reading, read_reading
+from cerify.semantics.sase.reading import Reading
 from cerify.semantics.values import Value
 from proofs_tests.conftest import Run
 from proofs_tests.support import stream
@@ -330,7 +330,7 @@ def test_the_option_that_a_report_names_for_a_cause_is_one(language: str, tmp_pa
         for value in axis.values[1:]:
             option, _, text = entitled(small, DefectCause(axis.name, value, 1, 1)).partition(" ")
             if option == "--reading":
-                assert getattr(read_reading([text]), axis.name) == value
+                assert getattr(parse_reading(Reading, [text]), axis.name) == value
             else:
                 (tmp_path / "policy.json").write_text(text[text.index("{") :], encoding="utf-8")
                 assert read_policy(tmp_path / "policy.json") == {language: {axis.name: value}}
