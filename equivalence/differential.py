@@ -644,7 +644,9 @@ class Checkpoint:
             found = _disagreement(obj, plan, where) if obj["outcome"] in ("disagreed", "disputed") else None
             self.known[int(obj["case"])] = obj["outcome"], found
         except (KeyError, TypeError, ValueError, CerifyError) as error:
-            raise InputError(f"{where} is not a case of a campaign: {error!r}") from None
+            raise InputError(
+                f"{where} is not a case of a campaign ({error!r}); remove the line to run the case again"
+            ) from None
 
     def _check_header(self, obj: Any, header: dict[str, Any]) -> None:
         if not isinstance(obj, dict) or obj.get("format") != FORMAT:

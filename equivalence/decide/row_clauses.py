@@ -291,7 +291,9 @@ class ClauseComparison:
                 raise Unsupported(_undecided(len(word), skips=starting != self.claim))
             self.facts.append(fact)
             if len(self.facts) > MOST_FACTS:
-                raise BudgetExceeded(f"the comparison needs more than {MOST_FACTS} facts about conditions")
+                raise BudgetExceeded(
+                    f"the comparison needs more than {MOST_FACTS} facts about conditions; use fewer conditions"
+                )
         return None
 
 

@@ -79,13 +79,15 @@ class ClausePair:
             if not isinstance(e, rows.RowColumn):
                 raise Unsupported("only columns can stand in PARTITION BY and ORDER BY of clauses to compare", e.span)
         if any(found.reach(function) > FARTHEST for function in ("PREV", "NEXT")):
-            raise Unsupported(f"PREV or NEXT looks further than {FARTHEST} rows")
+            raise Unsupported(f"PREV or NEXT looks further than {FARTHEST} rows, the limit of a comparison")
         if found.left.window is not None or found.right.window is not None:
             raise Unsupported("clauses with WINDOW cannot be compared, because each row has the match of its own frame")
         if _table_order(found.left) != _table_order(found.right):
             raise Unsupported("the clauses partition or order the rows differently")
         if _place(found.left) != _place(found.right) and not found.match_at_each_row:
-            raise Unsupported("the clauses continue the search at different rows after a match")
+            raise Unsupported(
+                "the clauses continue the search at different rows after a match; give both the same AFTER MATCH SKIP"
+            )
         return found
 
     @cached_property

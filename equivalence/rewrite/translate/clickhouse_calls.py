@@ -123,7 +123,7 @@ def _equal_texts(condition: rows.Expression) -> Iterator[tuple[str, str]]:
 def _step(condition: rows.Expression, column: str, span: Span) -> FunnelStep:
     types = [text for name, text in _equal_texts(condition) if name == column]
     if not types:
-        raise Unsupported(f"each condition must name an event type, as {column} = 'view'", span)
+        raise Unsupported(f"each condition must name an event type, such as {column} = 'view'", span)
     if len(set(types)) > 1:
         raise Unsupported("the condition is never true: an event has one type", span)
     others = [part for part in _conjuncts(condition) if (column, types[0]) not in _equal_texts(part)]

@@ -48,7 +48,7 @@ def chain_query(question: FunnelQuestion, types: Sequence[str]) -> cel.Formula:
     for step in steps:
         if step.type is None and len(types) > MOST_TYPES:
             raise Unsupported(
-                f"the step {step.text} has no type, so CEL would have to name each of the {len(types)} types there are"
+                f"the step {step.text} has no type, so the CEL query would have to list all {len(types)} event types"
             )
     variables, phi = _chain(question, types)
     if question.order == "strict":
@@ -77,7 +77,7 @@ def query_text(question: FunnelQuestion, types: Sequence[str]) -> str:
             return text
     except CerifyError:
         pass
-    raise Unsupported("an event type or an attribute has the name of a CEL keyword")
+    raise Unsupported("an event type or an attribute has the name of a CEL keyword; rename it")
 
 
 def _chain(question: FunnelQuestion, types: Sequence[str]) -> tuple[list[str], cel.Formula]:
@@ -255,7 +255,7 @@ def _conditions(conditions: Sequence[cel.Condition], names: Sequence[str]) -> tu
                     )
     wanted = set(pairwise(names))
     if increasing and (increasing != wanted or len(set(names)) < len(names)):
-        raise Unsupported("in a funnel either all steps have increasing times, each step after the one before, or none")
+        raise Unsupported("in a funnel, either each step must be later than the step before it, or none must be")
     return predicates, bool(increasing)
 
 
