@@ -1,9 +1,9 @@
 """Find which filters of two rules one event can pass together: the letters over which the rules are compared.
 
-A filter is a Boolean combination of tests. A solver chooses truth values for the tests; whether an event can have them
-is decided field by field, and each refusal goes back to the solver as a clause. The values tried are the constants,
-their neighbours, and texts found by search (texts.py). Other tests (regular expressions, functions of numbers) may need
-other values; then `exact` becomes false, and a missing event proves nothing.
+A filter is a Boolean combination of tests. A solver chooses truth values for the tests. Whether an event can have these
+is decided field by field; if not, the solver gets a clause that excludes them. The values that are tried are the
+constants, their neighbours, and texts found by search (texts.py). Other tests (regular expressions, functions of
+numbers) may need other values. Then `exact` becomes False, and it proves nothing if no event is found.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ class EventLetter:
 class FilterAlphabet:
     """The letters of some filters.
 
-    arrays: whether fields may have several values. fixed: for some fields, such as those of the key, the first value in
-    every event. schema: that of all events, None for any; a field has several values there if `field[1]` is an
-    attribute of it.
+    arrays: whether fields may have several values. fixed: the first value of some fields, such as those of the key, in
+    every event. schema: the schema of all events; None if they may be any. With a schema, a field may have several
+    values only if `field[1]` is one of its attributes.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class FilterAlphabet:
             found.append(letter)
             if len(found) > MOST_LETTERS:
                 raise BudgetExceeded(
-                    f"an event can be in more than {MOST_LETTERS} combinations of steps; compare rules with fewer steps"
+                    f"an event can pass more than {MOST_LETTERS} combinations of filters; use rules with fewer steps"
                 )
             self._solver.add(z3.Or([p != (i in letter.passes) for i, p in enumerate(self._passes)]))
         self._solver.pop()
@@ -114,7 +114,7 @@ class FilterAlphabet:
         return self._is_never(z3.Or([self._passes[i] != self._passes[j] for i, j in pairs if i != j]))
 
     def agree_by_form(self, pairs: Iterable[tuple[int, int]]) -> bool:
-        """Return whether the filters of each pair agree whatever their tests say, as `a and b` and `b and a` do."""
+        """Return whether the filters of each pair agree for any results of the tests, as `a and b` and `b and a` do."""
         solver = z3.Solver()
         solver.add(*self._definitions, z3.Or([self._passes[i] != self._passes[j] for i, j in pairs if i != j]))
         return bool(solver.check() == z3.unsat)
@@ -131,17 +131,17 @@ class FilterAlphabet:
         return found is None
 
     def is_alone(self, name: str) -> bool:
-        """Return whether no test involves a field together with others."""
+        """Return whether no test involves the field together with other fields."""
         return all(names == (name,) for names in self._fields.values() if name in names)
 
     def values_of(self, name: str) -> list[Values]:
-        """Return values of a field, one for each found combination of results of its tests."""
+        """Return the values of a field that are tried."""
         return [values[0] for values, _ in self._candidates.get((name,), ())]
 
     def classes_of(self, name: str) -> list[Value]:
-        """Return a value of a field for each combination of results that one value can give its tests.
+        """Return one value of a field for each combination of results that its tests can have for one value.
 
-        `exact` becomes false if there may be more.
+        `exact` becomes False if there may be other combinations.
         """
         tests = [test for test, names in self._fields.items() if names == (name,)]
         there = eql.FieldComparison("!=", eql.EventField(name), eql.FieldConstant(None))
@@ -171,7 +171,10 @@ class FilterAlphabet:
         raise BudgetExceeded("the conditions of the rules are too large to be compared")
 
     def _values(self, model: Any) -> dict[str, Values] | None:
-        """Return values of all fields with the truth values of a model; or None, and a clause for the solver."""
+        """Return values of all fields that give the tests the truth values of a model.
+
+        If there are none, exclude these truth values by a clause for the solver, and return None.
+        """
         found: dict[str, Values] = {}
         by_fields: dict[tuple[str, ...], dict[eql.Condition, Truth]] = {}
         for test, names in self._fields.items():
@@ -229,7 +232,7 @@ class FilterAlphabet:
         return self._names[test] if truth else self._false[test]
 
     def _core(self, names: tuple[str, ...], truths: dict[eql.Condition, Truth]) -> dict[eql.Condition, Truth]:
-        """Return a few of these truth values that no event can have together."""
+        """Return a few of these truth values that no event was found to have together."""
         core = dict(truths)
         for test in sorted(truths, key=lambda t: truths[t] is True):
             if len(core) > 1 and self._tried > 0:
@@ -283,7 +286,7 @@ class FilterAlphabet:
     # --- values of fields ---------------------------------------------------------------------------------------------
 
     def _event_of(self, names: tuple[str, ...], truths: Mapping[eql.Condition, Truth]) -> dict[str, Values] | None:
-        """Return values of these fields with which the tests have these truth values."""
+        """Return values of these fields that give the tests these truth values; None if none are found."""
         options = self._candidates[names]
         for values, vector in options:
             if _has(vector, truths) and self._begins_as_fixed(names, values):
@@ -292,7 +295,7 @@ class FilterAlphabet:
             chosen = self._several(names, truths)
             if chosen is not None:
                 return {names[0]: chosen}
-        return self._searched(names, truths) if names else None  # a test of constants has one truth
+        return self._searched(names, truths) if names else None  # a test without fields has only one truth value
 
     def _begins_as_fixed(self, names: tuple[str, ...], values: tuple[Values, ...]) -> bool:
         """Return whether each fixed field has exactly its fixed value."""
@@ -330,9 +333,9 @@ class FilterAlphabet:
         return found if all(condition_test(t)(event) is truth for t, truth in truths.items()) else None
 
     def _searched(self, names: tuple[str, ...], truths: Mapping[eql.Condition, Truth]) -> dict[str, Values] | None:
-        """Return values like `_event_of`, by a search for texts where all tests are of texts.
+        """Search for texts that give the tests these truth values, and return them as `_event_of` does.
 
-        A value that is found becomes a candidate.
+        Texts that are found become candidates.
         """
         if len(names) > 1:
             self.exact = False
@@ -368,9 +371,9 @@ class FilterAlphabet:
     def _searched_together(
         self, names: tuple[str, ...], truths: Mapping[eql.Condition, Truth]
     ) -> dict[str, Values] | None:
-        """Return values of several fields, each a text or none, that give the tests of one field their truth values.
+        """Return values of several fields, each a text or no value, that give the tests these truth values.
 
-        Some choices are tried: all texts, and all but one or all but a few.
+        Only some choices are tried, beginning with a text for each field. Return None if none of them fits.
         """
         options: list[tuple[Values, ...]] = []
         for n, name in enumerate(names):
@@ -395,7 +398,7 @@ class FilterAlphabet:
         return None
 
     def _add(self, names: tuple[str, ...], values: tuple[Values, ...]) -> bool:
-        """Add new values to the candidates."""
+        """Add values to the candidates; return whether they are new."""
         if any(known == values for known, _ in self._candidates[names]):
             return False
         self._candidates[names].append((values, self._vector(names, values)))
@@ -481,7 +484,7 @@ def _is_decided(languages: Mapping[eql.Condition, Language | None], truths: Mapp
 
 
 def _needs_null(truths: Mapping[eql.Condition, Truth]) -> bool:
-    """Return whether only a field without a value has these truth values."""
+    """Return whether tests can have these truth values only if the field has no value."""
     return any(
         truth is (test.comparator == "==")
         for test, truth in truths.items()

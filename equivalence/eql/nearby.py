@@ -1,6 +1,4 @@
-"""Values that tests of a field distinguish: their constants, the neighbours of these, and texts that match their
-patterns.
-"""
+"""Find values that the tests of a field distinguish: constants, their neighbours, and texts that match patterns."""
 
 from __future__ import annotations
 
@@ -32,13 +30,13 @@ from cerify.semantics.patterns import (
 from cerify.semantics.trees import subtrees
 from cerify.semantics.values import Value
 
-MOST_SPLIT = 60  # characters of a text, among which another one is put
-MOST_PAIRS = 20  # of regular expressions of a field, of which texts are sought that one of them matches
+MOST_SPLIT = 60  # another text is inserted into a text after at most so many characters
+MOST_PAIRS = 20  # pairs of regular expressions of a field, for which texts are sought that only one of them matches
 Block: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 def values_near(tests: Iterable[eql.Condition]) -> Iterator[Value]:
-    """Yield distinct values on both sides of every border that a test draws."""
+    """Yield distinct values on both sides of each point where the result of a test changes."""
     seen: dict[tuple[type, Value], None] = {}
     for value in _all_near(list(tests)):
         if (type(value), value) not in seen:
@@ -104,7 +102,7 @@ def _all_near(tests: list[eql.Condition]) -> Iterator[Value]:
 
 
 def sample_text(pattern: str, n: int) -> str:
-    """Return a text that a regular expression should match, another one for each n where it can. Raises PatternError.
+    """Return a text that a regular expression should match; another text for each n, if possible. Raises PatternError.
 
     >>> sample_text("[a-z]+[.]exe", 0), sample_text("[a-z]+[.]exe", 2)
     ('a.exe', 'ccc.exe')
@@ -113,7 +111,7 @@ def sample_text(pattern: str, n: int) -> str:
 
 
 def _sample(node: Node, n: int = 0) -> str:
-    """Return a text that a regular expression matches, with its assertions ignored; n: the number of the text."""
+    """Return a text that a regular expression matches if its assertions are ignored. n: the number of the text."""
     match node:
         case Characters(ranges):
             low, high = ranges[0] if ranges else (0, 0)
@@ -132,7 +130,7 @@ def _sample(node: Node, n: int = 0) -> str:
 
 
 def _texts_of_both(pattern: str, others: Iterable[eql.Condition]) -> Iterator[str]:
-    """Yield texts that a regular expression and another test accept: a text of one, with one of the other inside."""
+    """Yield texts that a regular expression and another test accept: a text of one with a text of the other inside."""
     text = _sample(parse(pattern))
     for test in islice(others, MOST_PAIRS):
         accepts = condition_test(test)
@@ -148,10 +146,10 @@ def _is_wild(value: object) -> bool:
 
 
 def _addresses(blocks: list[Block], constants: set[str]) -> Iterator[str]:
-    """Yield a text for each set of tests, of blocks of addresses and of single texts, that one text can pass.
+    """Yield a text for each set of tests for address blocks and single texts that one text can pass.
 
-    These are an address for each set of blocks, another writing of each constant, and a text that is no address; the
-    constants themselves are left out.
+    These are an address for each set of blocks, another spelling of each constant, and a text that is not an address.
+    The constants themselves are left out.
     """
     folded = {fold(text) for text in constants}
     for kind, size in ((ipaddress.IPv4Address, 2**32), (ipaddress.IPv6Address, 2**128)):
@@ -168,7 +166,7 @@ def _addresses(blocks: list[Block], constants: set[str]) -> Iterator[str]:
 
 
 def _with_its_first_letters(block: Block) -> Iterator[str]:
-    """Yield an address outside a block that begins with the same letters, as 100.1.1.1 for 10.0.0.0/8."""
+    """Yield an address outside a block whose text begins like the block's, such as 100.1.1.1 for 10.0.0.0/8."""
     octets = str(block.network_address).split(".")[: block.prefixlen // 8]
     if block.version == 4 and octets and int(octets[-1]) in range(1, 26):
         yield ".".join([*octets[:-1], f"{octets[-1]}0", *["1"] * (4 - len(octets))])

@@ -1,7 +1,7 @@
 """Find texts that match some patterns and not others: constants, wildcards, prefixes, suffixes and substrings of EQL.
 
-A pattern is a row of pieces: a set of characters, or any text. Patterns are followed in step, breadth first, so that
-the first text that is found is a shortest one, and none is found only if there is none.
+A pattern is a row of pieces: sets of characters, any character, or any text. All patterns are followed at the same
+time, breadth first. So the first text that is found is a shortest one, and if no text is found, there is none.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ Piece: TypeAlias = tuple[str, ...] | str
 Pattern: TypeAlias = tuple[Piece, ...]
 Language: TypeAlias = tuple[Pattern, ...]
 """The texts that match one of the patterns."""
-LONGEST = 40  # characters, up to which texts of all lengths are tried for other tests
-MOST_CHARACTERS, MOST_TIMES, MOST_ROWS = 64, 4, 64  # of a regular expression that is written as patterns
+LONGEST = 40  # if there are other tests, texts of each length up to this are tried
+MOST_CHARACTERS, MOST_TIMES, MOST_ROWS = 64, 4, 64  # limits for a regular expression that is written as patterns
 EVERY_CHARACTER = ((0, LAST),)
 FRESH = "qzjxk0123456789"
 
@@ -81,7 +81,7 @@ def language_of(test: eql.Condition) -> Language | None:
 
 @dataclass(frozen=True)
 class _FurtherTimes:
-    """Any number of further repetitions of the last pieces of a row, which nothing needs beside any text."""
+    """Any number of further repetitions of the last pieces of a row, which can be left out next to ANY."""
 
     pieces: int
 
@@ -91,7 +91,7 @@ _Row: TypeAlias = tuple["Piece | RegexTest | _FurtherTimes", ...]
 
 @lru_cache(maxsize=512)
 def _rows_of_expression(pattern: str) -> Language:
-    """Return the patterns of a regular expression. Raises PatternError for one that only other pieces could express."""
+    """Return the patterns of a regular expression. Raises PatternError if it cannot be written as patterns."""
     return tuple(dict.fromkeys(one for row in _rows(parse(pattern)) if (one := _without_tests(row)) is not None))
 
 
@@ -113,7 +113,7 @@ def _rows(node: Node) -> list[_Row]:
         case RegexRepeat(Characters(ranges), least, None) if ranges == EVERY_CHARACTER:
             return [(*(ONE,) * least, ANY)]
         case RegexRepeat(part, least, None):
-            # the pieces are repeated only in one row, and are not looked into if none of them is needed
+            # a part that must occur must be a single row; a part that may be missing is not looked at
             rows = _joined((part,) * least)
             return [(*row, _FurtherTimes(len(row))) for row in rows if least == 0 or len(rows) == 1] or _refuse()
         case RegexRepeat(part, least, int(most)) if most <= MOST_TIMES:
@@ -135,7 +135,7 @@ def _joined(parts: Iterable[Node]) -> list[_Row]:
 
 
 def _without_tests(row: _Row) -> Pattern | None:
-    """Return the row of pieces alone; None if no text fits, such as before a beginning."""
+    """Return the pieces of a row without its tests; None if no text fits, because a character comes before `^`."""
     begins = max((i for i, piece in enumerate(row) if piece == RegexTest("begin")), default=-1)
     ends = min((i for i, piece in enumerate(row) if piece == RegexTest("end")), default=len(row))
     outside = (*row[: max(begins, 0)], *row[ends:])
@@ -228,7 +228,7 @@ def _letters(languages: Iterable[Language]) -> list[str]:
 
 
 class _Machine:
-    """The places that a text reaches in the patterns of a language, all patterns one after the other."""
+    """An automaton for a language. A state is a set of places in its patterns, which stand one after the other."""
 
     def __init__(self, language: Language) -> None:
         self._pieces: list[Piece | None] = []

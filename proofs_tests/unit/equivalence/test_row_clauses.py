@@ -627,7 +627,9 @@ def test_where_none_is_found_it_is_undecided() -> None:
 @pytest.mark.thorough
 def test_an_error_of_one_alone_is_named() -> None:
     left, right = (f"AFTER MATCH SKIP TO B PATTERN (A B{q}) DEFINE A AS x = 1, B AS x = 2" for q in ("?", "??"))
-    said = "; on the table (x = 1), (x = 2) the right clause fails, which does not count as a difference: no row"
+    said = (
+        "; on the table (x = 1), (x = 2) the right clause fails, which does not count as a difference: AFTER MATCH SKIP"
+    )
     assert said in asked(left, right).reason  # type: ignore[union-attr]
     assert "fails" not in asked(left, left + " AND SUM(x) > 0").reason  # type: ignore[union-attr]
 
