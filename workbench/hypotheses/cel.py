@@ -1014,6 +1014,12 @@ def keys(phi: cel.Formula) -> tuple[str, ...]:
 # ---------------------------------------------------------------------------------------------------------------------
 # The questions about CEL.
 
+
+def keyed(text: str, attribute: str = "k") -> tuple[dict[str, Any], ...]:
+    """Return the events of a text such as "A1 B2": each has a type, and a number as an attribute."""
+    return tuple({"type": word[0], attribute: int(word[1:])} for word in text.split())
+
+
 AB, ABC = types("A B"), types("A B C")
 MANY = types("A")  # for long streams
 
@@ -1243,6 +1249,15 @@ SHAPES = (
     ("(A OR (A ; A)) FILTER A.x = 1", events("A", x=(1,)) * 3),
     ("(A OR A:+) PARTITION BY [k]", events("A", k=(1,)) * 3),
     ("(A OR (A ; A)) PARTITION BY [k]", events("A", k=(1, 2, 1))),
+    # A key, a window or a filter may say which events an operator sees, or only which matches are kept.
+    ("((A ; C) UNLESS B) PARTITION BY [k]", keyed("A1 C1 A2 C2 B2 A1 C1")),
+    ("(A ; (C UNLESS B)) PARTITION BY [k]", keyed("A1 B2 C1 A2 B2 C2 C1")),
+    ("((A ; C) UNLESS B) WITHIN 3 EVENTS", types("A C B A C A C")),
+    ("((A ; C) UNLESS B) FILTER A.x = 1", keyed("A1 C1 A2 B2 A1 C1", "x")),
+    ("(A : B) PARTITION BY [k]", keyed("A1 B1 A2 B1 B2 A1 B1")),
+    ("(A ; B ; C) PARTITION BY [k]", keyed("A1 B2 B1 A2 C1 B2 C2 C1")),
+    ("(A ; B) WITHIN 3 EVENTS", types("A B A A B B")),
+    ("(A ; B ; C) WITHIN 4 EVENTS", types("A B A B C C")),
 )
 
 INTERPRETATION = Interpretation(

@@ -853,8 +853,20 @@ CONDITION_STAGES: tuple[tuple[str, tuple[tuple[tuple[Json, ...], int, tuple[str,
     ),
     ("like", ((events("A", s=("a", "ab", "ba")), 1, ("{0}s like 'a'",)),)),
     ("range", ((events("A", x=(1, 2, 3)), 1, ("{0}x in range(1, 3)",)),)),
-    ("floats", ((events("A", x=(1.0, 1.5)), 1, ("{0}x = 1", "{0}x > 1")),)),
-    ("integers", ((events("A", x=(2**53, 2**53 + 1)), 1, (f"{{0}}x = {2**53}", f"{{0}}x > {2**53}")),)),
+    (
+        "floats",
+        (
+            (events("A", x=(1.0, 1.5)), 1, ("{0}x = 1", "{0}x > 1")),
+            (events("A", z=(0.1, 0.10000000000000002)), 1, ("{0}z > 0.1",)),  # in single precision they are the same
+        ),
+    ),
+    (
+        "integers",
+        (
+            (events("A", x=(2**53, 2**53 + 1)), 1, (f"{{0}}x = {2**53}", f"{{0}}x > {2**53}")),
+            (events("A", x=(9, 10)), 1, ("{0}x > 9",)),  # as texts, 9 is greater
+        ),
+    ),
     (
         "constants",
         (
