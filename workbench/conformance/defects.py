@@ -315,13 +315,18 @@ def defects_behind(
 
 
 def _suggest(peeler: Peeler, choices: Choices, failures: Sequence[CaseResult], results: Sequence[CaseResult]) -> None:
-    """Look for choices that give many wrong answers in a language, for a part of the time."""
+    """Look for choices that give many wrong answers in a language, and ask about them, for a part of the time."""
     failing, answered = ([one for one in some if one.case.language == choices.language] for some in (failures, results))
     if always_empty(answered) or not choices.passed:
         return
     choices.watch = peeler.watch.part(EARLY)
     try:
-        choices.settled = likely_causes(choices, failing, answered)
+        likely = likely_causes(choices, failing, answered)
+        if likely and choices.language in STAGES:  # what many cases suggest, questions may still contradict
+            inquiry, judge = Inquiry(peeler, choices, min(failing, key=_cost).case), ChoiceScorer(choices, answered)
+            likely = inquiry.settle(judge, likely)
+            choices.alike |= {choice: tuple(judge.alike(choice, likely)) for choice in likely}
+        choices.settled = likely
     except DiagnosisStopped:
         pass
     except KeyboardInterrupt as error:

@@ -176,8 +176,9 @@ class Inquiry:
         return self.pool.between(self.point(one), self.point(other), self.predictor, without, exceeding)
 
     def ask(self, question: EngineQuestion) -> bool:
-        """Ask the engine a question and store its answer. Return whether it answered."""
+        """Ask the engine a question and store its answer. Return whether it answered. Raises DiagnosisStopped."""
         language = LANGUAGES[self.choices.language]
+        self.choices.watch.check()
         with suppress(CerifyError):
             result = self.peeler.result(language.syntax.parse(question.query), question.S, self.origin)
             if result is not None and result.outcome not in ("skipped", "not_run", "disputed"):

@@ -623,6 +623,27 @@ def test_frequent_causes_are_found_without_smaller_cases_unless_an_answer_contra
     assert found([*results, *right]) == []
 
 
+@pytest.mark.parametrize(("odd", "named"), [(None, {"next-from-left"}), (" OR ", set())])
+def test_a_frequent_cause_is_asked_about_before_the_time_is_over(
+    odd: str | None, named: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The engine takes the next event, perhaps but in queries with OR, which no case has beside a sequence."""
+
+    def cut(*_: object) -> list[Choice]:
+        raise DiagnosisStopped("stopped after 7 s")
+
+    def ask(case: Case) -> CaseResult:
+        return recorded({} if odd and odd in case.query else {"seq": "next-from-left"}, case)
+
+    monkeypatch.setattr(defects_module, "_standing", cut)
+    plain = [case for case in cases() if re.fullmatch(r"[A-Z ;()]+|[A-Z OR()]+", case.query)]
+    some = [case for case in plain if not (" OR " in case.query and ";" in case.query)]
+    results = [ask(case) for case in some if case.output == "matches"]
+    failing = [one for one in results if one.outcome == "failed"]
+    defects = defects_behind(Peeler(lambda case, query, S: ask(case)), failing, results)
+    assert {defect.causes[0].value for defect in defects if defect.causes} == named
+
+
 @pytest.mark.thorough
 def test_a_search_without_an_allowance_shrinks_all_the_same() -> None:
     defects, failing = failing_somewhere(Watch(allowance=0.2), lambda case: recorded({"loop": "single"}, case))
