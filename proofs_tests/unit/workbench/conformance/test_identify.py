@@ -758,7 +758,9 @@ def by_recency(run: RunMessage, chain: Chain) -> Iterator[Found]:
         kept = [p for p in some if chain.key is None or len({values[q].get(chain.key) for q in p} | {None}) == 2]
         last = kept[-1] if kept else ()
         after = [range(last[a.after] + 1 if a.after >= 0 else 0, last[a.until] + 1) for a in chain.absences if last]
-        if last and not any(a.forbids(values[q]) for a, some in zip(chain.absences, after, strict=True) for q in some):
+        if last and not any(
+            a.forbids(values[q]) for a, places in zip(chain.absences, after, strict=True) for q in places
+        ):
             yield end, [[q] for q in last]
 
 
