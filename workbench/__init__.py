@@ -1,4 +1,4 @@
-"""Evaluate, explain, compare and test complex event queries, by the definitions of five languages.
+"""Evaluate, explain, compare and test complex event queries, by the definitions of their languages.
 
 A complex event query looks for a pattern in a stream of events. This package evaluates it, explains why events match,
 decides whether two queries mean the same, and tests an engine against the definition:
@@ -13,18 +13,18 @@ decides whether two queries mean the same, and tests an engine against the defin
 The functions that matter most, each with an example in its `help`:
 
   match       find all matches of a query over a stream
-  count       count them, without building them where possible
+  count       count the matches, without building them if the evaluator supports that
   compile     make an evaluator that reads a stream in batches
   explain     explain why positions match, or why they do not
-  check       report the facts about a query that need no event
+  check       report problems of a query, and whether it can match at all
   equivalent  decide whether two queries have the same matches
-  contained   decide whether one has all matches of the other
+  contained   decide whether the second query has all matches of the first
   simplify    find a smaller query with the same meaning
   generate    make a random query and a stream for it
   conform     test an engine against the definition
 
-The languages are "cel" (the default), "core-cel", "event-expression", "sase" and "row-pattern" (MATCH_RECOGNIZE).
-Names are loaded when they are first used, so that `import cerify` costs next to nothing.
+The languages are "cel" (the default), "core-cel", "event-expression", "sase", "row-pattern" (MATCH_RECOGNIZE), "eql",
+"sigma", "ceql" and "funnel". Names are loaded when they are first used, so that `import cerify` is fast.
 """
 
 from __future__ import annotations

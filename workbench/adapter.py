@@ -1,19 +1,19 @@
 """A library for adapters in Python: programs that put an engine under test by the engine protocol.
 
-An adapter answers queries with the matches that its engine reports. Three things are the same in all adapters, and they
-are here: the loop that reads messages and writes answers (`serve`), the reading of a query as chains of steps, which is
-the form that most engines have words for (`chains_of`), and the truth of conditions on events (`holds`).
+An adapter answers queries with the matches that its engine reports. This module has three things that all adapters
+need: the loop that reads messages and writes answers (`serve`), the conversion of a query to chains of steps, which
+most engines can express (`chains_of`), and the evaluation of conditions on events (`holds`).
 
-The module imports the standard library alone. An engine often needs an environment of its own, with other versions of
-the packages that cerify needs; there it is enough that cerify is on the path. Nothing here is shared with the
-definition of a language: the trees come as JSON, and the truth of a condition is written a second time, so that a fault
-in either shows as a wrong answer.
+The module imports only the standard library. An engine often needs an environment of its own, with other versions of
+the packages that cerify needs. There, it is enough that cerify is on the path. The module shares no code with the
+definition of a language: queries come as JSON trees, and the evaluation of conditions is written a second time. So a
+fault in one of the two implementations shows as a wrong answer.
 
 Chains have exactly the matches of their query. A query that chains cannot express raises `Skip`, and a skipped case
 does not count as a failure.
 
-If the engine reports a match only when a later event comes, the adapter ends the engine's input. Or it sends a last
-event of a type that no query names, and drops the matches with that event.
+If the engine reports a match only after a later event, the adapter must end the engine's input, or send a last event of
+a type that no query names and drop the matches with that event.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Taken: TypeAlias = Sequence[Sequence[int]]
 Found: TypeAlias = tuple[int, Taken]
 """A match of a chain: the position at which it is reported, and the events that its steps take."""
 
-MOST_CHAINS = 64  # of one query: a sequence of choices multiplies their numbers
+MOST_CHAINS = 64  # the most chains of one query; a sequence of alternatives multiplies their numbers
 CLAIM_PARTS = frozenset({"operators", "strategies", "predicates", "output", "ordered_time"})
 SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
 COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
@@ -65,7 +65,7 @@ class Skip(Exception):
 
 
 class AdapterProblem(Exception):
-    """Raised if the engine cannot answer: the answer is an error with this message, and a code of the protocol.
+    """Raised if the engine cannot answer. The answer is then an error with this message and a code of the protocol.
 
     Codes: parse, ill_formed, unsupported, budget, internal.
     """
@@ -80,9 +80,9 @@ class AdapterProblem(Exception):
 
 @dataclass(frozen=True)
 class RunMessage:
-    """A query and a stream, for which the engine has to answer with its matches.
+    """A query and a stream, whose matches the engine has to report.
 
-    message: the whole message. translations: the query in the engine's own terms, which reports show. cpu: the
+    message: the whole message. translations: the query in the engine's own language; reports show it. cpu: the
     processor seconds that `timed` has counted, under the keys "thread" and "process".
     """
 
@@ -114,14 +114,15 @@ class RunMessage:
 
     @property
     def wants_bindings(self) -> bool:
-        """Return whether the matches have to say which variable binds which positions."""
+        """Return whether each match needs the positions that each variable binds."""
         return bool(self.message.get("output", "matches") == "valuations")
 
     @property
     def values(self) -> list[Json]:
-        """Return the events with times as datetime: `time`, and attributes that the schema declares as timestamps.
+        """Return the events, with times converted from text to datetime.
 
-        Raises Skip for a text that is not a time.
+        Times are `time` and the attributes that the schema declares as timestamps. Raises Skip for a text that is not a
+        time.
         """
         schema = self.message.get("schema") or {}
         parsed = []
@@ -151,8 +152,9 @@ class RunMessage:
 
     @contextmanager
     def timed(self) -> Iterator[None]:
-        """Count the processor time of a `with` block, which should contain the engine's work only. *measure* reports
-        it.
+        """Count the processor time of a `with` block. The answer to the message *measure* reports it.
+
+        The block should contain only the engine's work.
         """
         thread, process = thread_time(), process_time()
         try:
@@ -162,7 +164,7 @@ class RunMessage:
                 self.cpu[clock] = self.cpu.get(clock, 0.0) + spent
 
     def translate(self, text: str) -> None:
-        """Add a query in the engine's own terms, which reports show beside the query of a defect."""
+        """Record the query in the engine's own language; reports show it beside the query of a defect."""
         self.translations.append(text)
 
 
@@ -178,22 +180,23 @@ def serve(
     claims: Mapping[str, Json] | None = None,
     features: Sequence[str] = (),
 ) -> None:
-    """Answer the messages on standard input until one says stop, or the input ends.
+    """Answer the messages on standard input until the message *stop*, or until the input ends.
 
-    languages: for each language that the engine supports, a function that answers its queries: it takes a RunMessage
+    languages: for each language that the engine supports, a function that answers its queries. It takes a RunMessage
     (`run.tree`, `run.events`, `run.wants_bindings`) and returns matches such as {"at": 1, "events": [0, 1]}, or raises
-    Skip. claims: for each language the engine's claims (docs/reference/protocol.md). An engine without a claim `output`
-    is asked for valuations too; claim {"output": ["matches"]} if it has no bindings. Raises ValueError for a part of a
-    claim that does not exist.
+    Skip. claims: for each language, the engine's claims (docs/reference/protocol.md). Without a claim `output`, the
+    engine must also answer requests for valuations; claim {"output": ["matches"]} if it has no bindings. Raises
+    ValueError for a part of a claim that does not exist.
 
-    Standard output is reserved for the protocol: whatever the engine prints goes to standard error. An exception
+    Standard output is reserved for the protocol: all that the engine prints goes to standard error. An exception
     becomes an answer, and its traceback goes to standard error.
 
     Example: serve("mine", version_of("mine"), {"cel": on_chains(search)})
     """
     for language, claimed in (claims or {}).items():
         if unknown := sorted(set(claimed) - CLAIM_PARTS):
-            raise ValueError(f"the claims of {language} have no part {unknown[0]!r}; parts are {sorted(CLAIM_PARTS)}")
+            known = ", ".join(sorted(CLAIM_PARTS))
+            raise ValueError(f"claims of {language}: there is no part {unknown[0]!r} of a claim; use one of {known}")
     started: Json = {
         "protocol": 1,
         "engine": {"name": name, "version": engine_version},
@@ -214,7 +217,10 @@ def serve(
 
 
 def answer_line(line: bytes | str, started: Json, languages: Mapping[str, Answering]) -> Json | None:
-    """Return the answer to one line; None for stop. A line that is not a message gets an error without an id."""
+    """Return the answer to one line of input; None for the message *stop*.
+
+    The answer to a line that is not a message is an error without an id.
+    """
     try:
         message = json.loads(line)
         command = message["cmd"]
@@ -231,7 +237,8 @@ def answer_line(line: bytes | str, started: Json, languages: Mapping[str, Answer
     if command == "run" or "matches" not in answer:
         return answer
     if not run.cpu:
-        return {"id": answer["id"], "error": {"code": "unsupported", "message": "the adapter times nothing"}}
+        untimed = "the adapter measures no time: run the engine in run.timed()"
+        return {"id": answer["id"], "error": {"code": "unsupported", "message": untimed}}
     return {"id": answer["id"], "count": len(answer["matches"]), "cpu": run.cpu}
 
 
@@ -239,14 +246,15 @@ def answer_run(run: RunMessage, languages: Mapping[str, Answering]) -> Json:
     """Return the answer to a query: its matches, a skip or an error, and the translation if the adapter gave one."""
     try:
         if run.language not in languages:
-            raise Skip(f"the engine does not speak {run.language}")
+            raise Skip(f"the engine does not support the language {run.language}")
         if run.message.get("consumption", "none") != "none" or run.message.get("selection", "all") != "all":
             raise Skip("the engine supports neither consumption nor a selection strategy")
         answered = languages[run.language](run)
         answer: Json = dict(answered) if isinstance(answered, Mapping) else {"matches": list(answered)}
-        json.dumps(answer, allow_nan=False)  # a value that JSON lacks fails here, not in the loop
+        json.dumps(answer, allow_nan=False)  # so that a value that JSON does not have fails here, not in `serve`
     except Skip as skip:
-        answer = {"skipped": str(skip) or "not in the engine", **({"link": skip.link} if skip.link else {})}
+        why = str(skip) or "the engine does not support the query"
+        answer = {"skipped": why, **({"link": skip.link} if skip.link else {})}
     except AdapterProblem as problem:
         answer = {"error": {"code": problem.code, "message": str(problem)}}
     except (MemoryError, RecursionError) as error:
@@ -260,7 +268,7 @@ def answer_run(run: RunMessage, languages: Mapping[str, Answering]) -> Json:
 
 
 def version_of(distribution: str) -> str:
-    """Return the version of an installed package; "unknown" where it is not installed."""
+    """Return the version of an installed package; "unknown" if it is not installed."""
     try:
         return version(distribution)
     except PackageNotFoundError:
@@ -268,7 +276,7 @@ def version_of(distribution: str) -> str:
 
 
 def _reserved_output() -> BinaryIO:
-    """Return standard output for the answers; everything else that is printed goes to standard error."""
+    """Return standard output for the answers, and redirect everything else that is printed to standard error."""
     sys.stdout.flush()
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # an engine's library may write to the descriptor, not to sys.stdout
@@ -288,11 +296,12 @@ def _instant(text: str) -> datetime:
 
 @dataclass(frozen=True)
 class ChainStep:
-    """A step that takes one event of a type or, as a loop, `least` to `most` of them; any number if most is None.
+    """A step that takes one event of a type or, as a loop, `least` to `most` events; no upper limit if `most` is None.
 
     labels: the variables that bind the events; the events of a step without labels are not reported. conditions:
-    predicates that each of its events has to satisfy, as trees. adjacent: whether its first event directly follows the
-    last event of the step before. adjacent_rounds: whether the events of the loop directly follow each other.
+    predicates that each event of the step must satisfy, as trees. adjacent: whether the first event of the step must
+    directly follow the last event of the step before. adjacent_rounds: whether the events of the loop must directly
+    follow each other.
     """
 
     type: str
@@ -319,13 +328,19 @@ class ChainStep:
 
 @dataclass(frozen=True)
 class CrossCondition:
-    """A condition on the events of several steps, as a tree. steps: for each variable, the indices of its steps."""
+    """A condition on the events of several steps, as a tree.
+
+    steps: for each variable of the condition, the indices of the steps whose events it binds.
+    """
 
     condition: Json
     steps: Mapping[str, tuple[int, ...]]
 
     def is_true(self, taken: Taken, events: Sequence[Json]) -> bool:
-        """Return whether the condition is true of the events taken for each step. Steps without events are ignored."""
+        """Return whether the condition is true of the events that each step takes.
+
+        taken: their positions. Steps without events are ignored.
+        """
         of = {variable: [events[p] for n in steps for p in taken[n]] for variable, steps in self.steps.items()}
         return _satisfied(self.condition, of)
 
@@ -349,7 +364,7 @@ class CrossCondition:
 
 @dataclass(frozen=True)
 class ChainSpan:
-    """A restriction on the steps from `first` to `last`: they are within a window, or agree on a key.
+    """A restriction on the steps from `first` to `last`: their events lie in one window, or have the same key.
 
     kind: "events" (last position - first position < width), "time" (width in seconds), "attribute" (width in the
     attribute's values) or "key" (all have the same value of the attribute, and none lacks it).
@@ -364,10 +379,10 @@ class ChainSpan:
 
 @dataclass(frozen=True)
 class Absence:
-    """A condition that no event of this type that satisfies `conditions` occurs between two steps.
+    """A condition that no forbidden event occurs between two steps: no event of this type that satisfies `conditions`.
 
-    after, until: the indices of these steps. The range begins after the last event of step `after`; -1 stands for the
-    beginning of the stream. It ends with the last event of step `until`, which must not be such an event either.
+    after, until: the indices of these steps. The range begins after the last event of step `after`, or at the beginning
+    of the stream if `after` is -1. It includes the last event of step `until`.
     """
 
     after: int
@@ -376,13 +391,16 @@ class Absence:
     conditions: tuple[Json, ...] = ()
 
     def forbids(self, event: Json) -> bool:
-        """Return whether an event has the type and satisfies the conditions, so that it must not occur."""
+        """Return whether an event is forbidden: it has the type and satisfies the conditions."""
         return event.get("type", "row") == self.type and all(holds(one, event) for one in self.conditions)
 
 
 @dataclass(frozen=True)
 class Chain:
-    """A query, or one of its alternatives, as consecutive steps with conditions, windows, a key and absences."""
+    """A query, or one alternative of a query, as a sequence of steps with restrictions.
+
+    across: conditions on events of several steps. spans: windows and keys. absences: events that must not occur.
+    """
 
     steps: tuple[ChainStep, ...]
     across: tuple[CrossCondition, ...] = ()
@@ -391,23 +409,23 @@ class Chain:
 
     @property
     def window(self) -> ChainSpan | None:
-        """Return the window around the whole chain; None without one. Raises Skip for several windows or one around a
-        part.
+        """Return the window around the whole chain, or None. Raises Skip for several windows, or for a window around a
+        part of the chain.
         """
         return self._whole([span for span in self.spans if span.kind != "key"], "window")
 
     @property
     def key(self) -> str | None:
-        """Return the attribute on which all events agree; None without one. Raises Skip for several keys or one around
-        a part.
+        """Return the attribute on which all events must agree, or None. Raises Skip for several keys, or for a key of a
+        part of the chain.
         """
         found = self._whole([span for span in self.spans if span.kind == "key"], "key")
         return None if found is None else found.attribute
 
     def match(self, at: int, taken: Taken, bindings: bool = False) -> Json:
-        """Return a match in the protocol's form, given the position of the match and the events of each step.
+        """Return a match in the protocol's form, given its position and the positions of the events of each step.
 
-        bindings: whether the match also says which variable binds which events.
+        bindings: whether the match also has the positions that each variable binds.
         """
         pairs = list(zip(self.steps, taken, strict=True))
         match: Json = {"at": at, "events": sorted({p for step, of in pairs if step.labels for p in of})}
@@ -430,13 +448,13 @@ Search: TypeAlias = Callable[[RunMessage, Chain], Iterable[Found]]
 def on_chains(search: Search) -> Answering:
     """Return a function that answers a query by searching each of its chains.
 
-    The same match may come from several chains, or from one chain in several ways, as {0, 1, 2} of `A+ ; A+`. It is
-    reported once. If the search gives the same events for the same steps of one chain twice, the match is reported
-    twice: that is the engine's answer, and a wrong one.
+    The same match may come from several chains, or from one chain in several ways, as {0, 1, 2} does for `A+ ; A+`. It
+    is reported once. But if the search returns the same events for the same steps of one chain twice, the match is
+    reported twice, because that is the engine's own, wrong answer.
 
-    Each alternative of OR is a chain of its own, which can hide what an engine means by OR. For `A ; (B OR C)` on A C
-    B, an engine that takes the first event that fits finds {0, 1} only; as two chains, it also finds {0, 2}. To test
-    the engine's own OR, translate `run.tree`.
+    Each alternative of OR becomes a chain of its own. This can hide how an engine evaluates OR. For `A ; (B OR C)` on
+    the stream A C B, an engine that takes the first event that fits finds only {0, 1}; with two chains, it also finds
+    {0, 2}. To test the engine's own OR, translate `run.tree`.
     """
 
     def matches(run: RunMessage) -> list[Json]:
@@ -461,8 +479,8 @@ def on_chains(search: Search) -> Answering:
 def chains_of(tree: Json | None) -> list[Chain]:
     """Return the chains that together have the matches of a CEL query, given as a tree.
 
-    OR is distributed, so that each alternative is a chain. Raises Skip for what a chain cannot express: loops of more
-    than single events, ALL, AND, START, the strategies NXT, LAST and MAX, `like`, and registered predicates.
+    OR is distributed, so that each alternative is a chain. Raises Skip for parts that a chain cannot express: loops
+    over more than one event, ALL, AND, START, the strategies NXT, LAST and MAX, `like`, and registered predicates.
     """
     if tree is None:
         raise Skip("the query does not parse")
@@ -475,7 +493,7 @@ def chains_of(tree: Json | None) -> list[Chain]:
 
 
 def chain_of(tree: Json | None) -> Chain:
-    """Return the chain of a query without alternatives. Raises Skip if it has several chains; see `chains_of`."""
+    """Return the only chain of a query. Raises Skip if the query has several chains, and what `chains_of` raises."""
     chains = chains_of(tree)
     if len(chains) != 1:
         raise Skip("the engine does not support OR")
@@ -538,7 +556,7 @@ def _loop(tree: Json, least: int, most: int | None) -> Chain:
         raise Skip("a loop repeats single events of one type")
     (inner,) = below
     if least < 1 or inner.across or inner.spans or inner.absences:
-        raise Skip("a loop must take at least one event, and a condition in it must be on one event")
+        raise Skip("a loop must take at least one event, and each condition in it must be on one event")
     adjacent = tree["node"].startswith("Contiguous")
     if adjacent and not inner.steps[0].labels:
         raise Skip("`:` and `:+` are not supported beside events that are not reported")
@@ -585,7 +603,7 @@ def _without(chain: Chain, guard: Json) -> Chain:
 
 
 def _filter(chain: Chain, condition: Json) -> Chain | None:
-    """Return the chain with a condition; None if no match can satisfy it."""
+    """Return the chain with a further condition; None if no match can satisfy the condition."""
     match condition["node"]:
         case "Conjunction":
             left = _filter(chain, condition["left"])
@@ -632,7 +650,10 @@ def conjuncts(predicate: Json) -> Iterator[Json]:
 
 
 def plain_comparison(predicate: Json) -> tuple[str, str, Any] | None:
-    """Return (attribute, comparator, constant) of a comparison in either order; None for other predicates."""
+    """Return a comparison of an attribute with a constant as (attribute, comparator, constant).
+
+    If the constant comes first, the comparator is reversed. Return None for other predicates.
+    """
     if predicate["node"] != "Comparison":
         return None
     left, right, comparator = predicate["left"], predicate["right"], predicate["comparator"]
@@ -644,7 +665,10 @@ def plain_comparison(predicate: Json) -> tuple[str, str, Any] | None:
 
 
 def plain_comparisons(conditions: Iterable[Json]) -> list[tuple[str, str, Any]]:
-    """Return conditions as (attribute, comparator, constant), a range as two. Raises Skip for other conditions."""
+    """Return conditions as tuples (attribute, comparator, constant), a range as two tuples.
+
+    Raises Skip for other conditions.
+    """
     found: list[tuple[str, str, Any]] = []
     for condition in conditions:
         if (plain := plain_comparison(condition)) is not None:
@@ -660,8 +684,8 @@ def plain_comparisons(conditions: Iterable[Json]) -> list[tuple[str, str, Any]]:
 def holds(predicate: Json, event: Json) -> bool:
     """Return whether a predicate, given as a tree, is true of an event.
 
-    A comparison in which a value is absent, or whose values are of different kinds, is false. Times are datetime, as
-    `RunMessage.values` has them.
+    A comparison is false if a value is absent, or if the values are of different kinds. Times must be of class
+    datetime, as in `RunMessage.values`.
 
     Example: holds({"node": "Comparison", "comparator": ">", …}, {"type": "A", "x": 3})
     """

@@ -1,9 +1,9 @@
-"""The functions that a person calls: match, check, explain, compare. A query is a text, or a syntax tree.
+"""The functions that users call: match, check, explain, compare. A query is a text, or a syntax tree.
 
-Each function has the parameters that it takes, with their defaults, so that an editor and `help` show them. An editor
-can follow every step from here: `read_query` finds the language, whose module in cerify.languages has its parser,
-evaluators and decider; cerify.plan chooses the evaluator. A parameter `**unknown` has no values: type checkers refuse a
-misspelt name, and at run time it is an IllFormed that suggests the right one.
+Each function lists its parameters with their defaults, so that editors and `help` show them. To follow the code, begin
+here: `read_query` finds the language, whose module in cerify.languages has its parser, evaluators and decider.
+cerify.plan chooses the evaluator. The parameter `**unknown` catches misspelt names of parameters: type checkers refuse
+them, and at run time they raise IllFormed, which suggests the right name.
 """
 
 from __future__ import annotations
@@ -98,9 +98,10 @@ def read_query(query: Any, language: str, schema: Schema | None = None) -> tuple
 
 
 def read_query_and_events(query: Any, events: Events | str | Path, language: str) -> tuple[Language[Any], Any, Stream]:
-    """Same as `read_query`, and read the events. If the events have a schema, the query must fit it.
+    """Return the language and the syntax tree of a query, and the events as a stream.
 
-    Events without a type get the language's default type. Raises ParseError, IllFormed, InputError.
+    If the events have a schema, the query must fit it. Events without a type get the language's default type. Raises
+    ParseError, IllFormed, InputError.
     """
     lang, tree = read_query(query, language)
     if isinstance(events, Stream):
@@ -124,15 +125,16 @@ def _text_of(query: Any) -> str | None:
 
 
 REWRITABLE = 1000
-"""The longest text, in characters, that is rewritten to suggest a query: the patterns can take quadratic time."""
+"""The longest text, in characters, that is rewritten to suggest a query; the patterns can take quadratic time."""
 
 
 CALL = re.compile(r"\s*\w+\s*\([^()]*\)\s*")
-"""A call, such as count(A): an event with arguments in event expressions, but likely meant as a function."""
+"""A pattern for a call such as count(A). In event expressions this is an event with arguments, but users who write it
+most likely mean a function."""
 
 
 def _parsed(language: Language[Any], text: str) -> Any:
-    """Return the syntax tree of a text. Raises ParseError, which names other languages that the text may be in."""
+    """Return the syntax tree of a text. Raises ParseError, whose message may suggest another language or a query."""
     try:
         return language.syntax.parse(text)
     except ParseError as error:
@@ -163,7 +165,7 @@ def _parsed(language: Language[Any], text: str) -> Any:
                 raise ParseError(said + (f"; or {hint}" if hint else ""), span) from None
         if not hint:
             raise
-        wrong, _, _ = error.message.partition("; expected ")  # the hint replaces the list of what was expected
+        wrong, _, _ = error.message.partition("; expected ")  # the hint replaces the list of expected words
         raise ParseError(f"{wrong}; {hint}", error.span) from None
 
 
@@ -173,9 +175,9 @@ def _format_language_options(languages: Iterable[str]) -> str:
 
 
 def _foreign_sign(language: Language[Any], text: str, error: Span | None) -> tuple[str, Span] | None:
-    """Find the language's hint about the word or sign at an error, or just before it; return the hint and its place.
+    """Return the language's hint about a word or sign at or just before an error, and its place in the text.
 
-    Return None if there is no hint. The hint's key may include the word before: "WHERE {" is "{" after WHERE.
+    Return None if there is no hint. The key of a hint may include the word before: "WHERE {" is "{" after WHERE.
     """
     if error is None:
         return None
@@ -198,7 +200,7 @@ def _foreign_sign(language: Language[Any], text: str, error: Span | None) -> tup
         if found is not None and (following := re.match(r"\w+(?:\s+\w+|\s*\()", text[start:])) is not None:
             signs.append(" ".join(following[0].replace("(", " (").split()))
         for sign in sorted(signs, key=len, reverse=True):
-            if sign == "like":  # CEL has `like` too: the pattern after it is wrong
+            if sign == "like":  # CEL also has `like`, so the error is in the pattern after it
                 continue
             for key in (f"{preceding[1]} {sign}" if preceding else sign, sign):
                 if key.upper() in language.syntax.foreign:
@@ -207,7 +209,7 @@ def _foreign_sign(language: Language[Any], text: str, error: Span | None) -> tup
 
 
 def _guess_other_language(language: Language[Any], text: str) -> Language[Any] | None:
-    """Guess another language by its marks in a text; None if the text has a mark of this language."""
+    """Return the language that has the most marks in a text; None if the text has a mark of this language, or none."""
     best, most = language, 0
     for other in LANGUAGES.values():
         if (number := other.syntax.marks(text)) > most:
@@ -229,10 +231,11 @@ def parse(text: str | Mapping[str, Any], language: LanguageName | str = DEFAULT)
       >>> cerify.parse("A ; B")
       Seq(left=EventAtom(type='A'), right=EventAtom(type='B'))
 
-    text: the query, or the JSON form of a tree as the protocol has it.
-    language: one of cerify.LANGUAGES: "cel", "core-cel", "event-expression", "sase", "row-pattern", or a plug-in.
+    text: the query, or its tree in the JSON form of the protocol.
+    language: one of cerify.LANGUAGES, such as "cel", "sase" or "row-pattern", or a plug-in.
 
-    Raises ParseError, which shows the place in the text, IllFormed, and InputError for JSON that is not a query.
+    Raises ParseError, whose message shows the place in the text, IllFormed, and InputError for JSON that is not a
+    query.
     """
     if isinstance(text, Mapping):
         return query_of_json(text, language)
@@ -242,7 +245,7 @@ def parse(text: str | Mapping[str, Any], language: LanguageName | str = DEFAULT)
 
 
 def show(query: Any) -> str:
-    """Write a syntax tree as text, in its language; `parse` reads it back as the same tree.
+    """Return a syntax tree as text in its language; `parse` returns the same tree for this text.
 
       >>> import cerify
       >>> cerify.show(cerify.parse("((A) ; (B))"))
@@ -264,7 +267,7 @@ def plan_query(
     *,
     batches: bool = False,
 ) -> Plan[Any]:
-    """Return the plan for a query. Raises ParseError, IllFormed."""
+    """Return the plan for a query: the evaluator that is chosen for it. Raises ParseError, IllFormed."""
     lang, tree = read_query(query, language, schema)
     _require_own(lang, options)
     with errors_in(_text_of(query)), options.budget.timed():
@@ -272,22 +275,25 @@ def plan_query(
 
 
 def _selected(language: Language[Any], query: Any, selection: Selection | str) -> Any:
-    """Return the query that has only the matches that a selection strategy keeps. Raises IllFormed, Unsupported."""
+    """Return the query with a selection strategy around it, or the query itself for "all".
+
+    Raises IllFormed, Unsupported.
+    """
     if selection is Selection.ALL or selection == Selection.ALL.value:
         return query
     return language.syntax.selected(query, Selection.from_value(selection))
 
 
 def _consumption(policy: Consumption | str) -> Consumption:
-    """Return the consumption policy, given itself or by its name. Raises IllFormed."""
+    """Return the consumption policy, given the policy or its name. Raises IllFormed."""
     return policy if isinstance(policy, Consumption) else Consumption.from_value(policy)
 
 
 def _require_own(language: Language[Any], options: Options) -> None:
-    """Raise IllFormed if the language does not have one of the options that were given by name."""
+    """Raise IllFormed if `options` has a name that is not an option of the language."""
     for name in options.own:
         if name not in language.options:
-            known = f"; it has {', '.join(sorted(language.options))}" if language.options else ", nor any other"
+            known = f"; it has {', '.join(sorted(language.options))}" if language.options else "; it has no options"
             raise IllFormed(f"options: {language.title} has no option {name!r}{known}")
 
 
@@ -366,23 +372,24 @@ def match(
       [(0, 1), (0, 2)]
 
     query: a text in `language`, or a syntax tree of any language.
-    events: a Stream, or what `as_stream` takes: events, dicts, a table or data frame, the path of a file.
-    output: "matches"; "valuations", where a match also has the positions of each variable, so that two matches may
-        differ in these alone; or "rows", the output table of MATCH_RECOGNIZE: columns, rows, to_pandas(). A match of
+    events: a Stream, or an argument of `as_stream`: events, dicts, a table or data frame, the path of a file.
+    output: "matches"; or "valuations", where a match also has the positions of each variable, so that two matches may
+        differ only in these; or "rows", the output table of MATCH_RECOGNIZE: columns, rows, to_pandas(). A match of
         SASE+ or MATCH_RECOGNIZE always has its variables, and the result of RETURN or MEASURES.
-    language: that of a query given as text, one of cerify.LANGUAGES.
-    evaluator: one of the language's, such as "denotational" or "automaton"; None lets cerify.plan choose.
+    language: the language of a query given as text, one of cerify.LANGUAGES.
+    evaluator: an evaluator of the language, such as "denotational" or "automaton"; None lets cerify.plan choose.
     selection: "all", or a selection strategy around the whole query: "strict", "next", "last" or "max".
     strict: whether a name or comparison that does not fit the events is an error instead of a QueryWarning.
+    limit: the most matches to return; None: all.
     budget: how much may be computed before BudgetExceeded is raised.
     predicates: a mapping from names to functions that a CEL query calls. The interpreter evaluates such a query, since
         automata do not support it.
     aggregates: a mapping from names to functions that a SASE+ query calls, besides the aggregates of the language.
-    reading: answers to what the papers of SASE+ leave open.
-    row_reading: answers to what SQL leaves open of MATCH_RECOGNIZE.
+    reading: answers to questions that the papers of SASE+ leave open.
+    row_reading: answers to questions about MATCH_RECOGNIZE that SQL leaves open.
     eql_reading: answers to questions on which engines of EQL differ.
-    sigma_reading: answers to what the specification of Sigma's correlations leaves open.
-    consumption: "none", or "any": after a position with a match, all events up to it are forgotten.
+    sigma_reading: answers to questions that the specification of Sigma's correlations leaves open.
+    consumption: "none", or "any": after a position with a match, all events up to this position are forgotten.
     options: options of a plug-in language, by name.
 
     If the stream has a schema, the query has to fit it. Raises ParseError, IllFormed, InputError, Unsupported,
@@ -440,13 +447,13 @@ def count(
     options: Mapping[str, Any] = NOTHING,
     **unknown: Never,
 ) -> int:
-    """Count the matches of a query over a stream exactly, without building them if the evaluator supports that.
+    """Return the exact number of matches of a query over a stream, without building them if the evaluator can do so.
 
       >>> import cerify
       >>> cerify.count("A+", [{"type": "A"}] * 60) == 2**60 - 1
       True
 
-    workers: as in `compile`; every other parameter is that of `match`.
+    workers: see `compile`. All other parameters are those of `match`.
 
     Warns and raises as `match` does. Also warns if the values of a window's attribute decrease. Raises BudgetExceeded
     only if the matches have to be built.
@@ -485,8 +492,8 @@ def count(
 def _count_in_parts(language: Language[Any], query: Any, path: str | Path, want: Want, workers: int) -> int | None:
     """Return the number of matches over a Parquet file, read part by part.
 
-    Return None if the file must be read as a whole. The reasons are: the query cannot be counted in batches, it needs
-    all columns together, the values of a window's attribute decrease, or there are warnings, which look at all events.
+    Return None if the file must be read as a whole: if the query cannot be counted in batches, if it needs all columns
+    together, if the values of a window's attribute decrease, or if there are warnings, which look at all events.
     """
     number = 0
     try:
@@ -548,7 +555,7 @@ def matches_in_parts(language: Language[Any], query: Any, path: str | Path, opti
 
 
 def _count(language: Language[Any], query: Any, S: Stream, want: Want, workers: int) -> int:
-    """Return the number of matches, by the evaluator that `plan` chooses; see `count`."""
+    """Return the number of matches of a query over a stream, counted by the evaluator that `plan` chooses."""
     made = plan(language, query, S.schema, want)
     if made.batches is None:
         return len(made.unsorted(S))
@@ -556,7 +563,7 @@ def _count(language: Language[Any], query: Any, S: Stream, want: Want, workers: 
     running.needed = made.batches.needed
     try:
         return running.count_all(S)
-    except Unordered as error:  # the values of a window decrease, so the matches have to be built
+    except Unordered as error:  # the values of a window's attribute decrease, so the matches have to be built
         if error.attribute != TIME:  # for TIME, warn_of_misfits has warned
             warnings.warn(QueryWarning(error.message), stacklevel=3)
         return len(plan(language, query, S.schema, replace(want, counting=False)).unsorted(S))
@@ -588,7 +595,7 @@ def compile(
     options: Mapping[str, Any] = NOTHING,
     **unknown: Never,
 ) -> Evaluator:
-    """Return an evaluator of the query that reads one stream in batches: push each of them, then finish.
+    """Return an evaluator that reads one stream in batches: call `push` with each batch, then `finish`.
 
       >>> import cerify
       >>> evaluator = cerify.compile("A ; B")
@@ -599,11 +606,11 @@ def compile(
       >>> evaluator.finish()
       []
 
-    schema: the schema of all batches. Without one, the query is checked against the first batch that has events, with
-        warnings, or errors if `strict`. Give a schema if an event type may first occur in a later batch.
+    schema: the schema of all batches. Without a schema, the query is checked against the first batch that has events;
+        problems are warnings, or errors if `strict`. Give a schema if an event type may first occur in a later batch.
     workers: how many threads read a batch, for CEL with evaluator="kernel".
 
-    Every other parameter is that of `match`.
+    All other parameters are those of `match`.
 
     Raises ParseError, IllFormed, BudgetExceeded, and Unsupported if a named evaluator evaluates whole streams only.
     """
@@ -635,7 +642,7 @@ def compile(
 
 
 def _parallel(evaluator: Evaluator, workers: int) -> Evaluator:
-    """Return the evaluator, with `workers` threads. Raises IllFormed, Unsupported."""
+    """Return an evaluator that reads each batch with `workers` threads. Raises IllFormed, Unsupported."""
     require_whole("workers", workers, 1)
     if workers == 1:
         return evaluator
@@ -655,7 +662,7 @@ def generate(
     nodes: int = 12,
     events: int = 10,
 ) -> tuple[Any, Stream]:
-    """Return a random query, as a syntax tree, and a random stream for it; the same arguments give the same case.
+    """Return a random query, as a syntax tree, and a random stream for it. The same arguments give the same result.
 
       >>> import cerify
       >>> query, stream = cerify.generate(seed=1, nodes=3, events=2)
@@ -664,10 +671,10 @@ def generate(
 
     language: one of cerify.LANGUAGES.
     seed: the seed of the random numbers.
-    profile: the name of a profile, which says what queries and streams may contain, as for `cerify fuzz`; None takes
-        the language's first.
-    nodes: the most operators and leaves of the query, from 1 on.
-    events: the most events of the stream, from 1 on. Where the language can do so, most streams lead to a match.
+    profile: the name of a profile, which determines what queries and streams may contain, as for `cerify fuzz`; None:
+        the language's first profile.
+    nodes: the most operators and leaves of the query, at least 1.
+    events: the most events of the stream, at least 1. If the language supports it, most streams lead to a match.
 
     Raises IllFormed, and Unsupported for a language without random queries.
     """
@@ -696,7 +703,7 @@ def explain(
     budget: Budget = Budget(),
     **unknown: Never,
 ) -> Any:
-    """Explain why positions are a match of a query, by a derivation, or why they are not, by the reasons.
+    """Explain why positions are a match of a query, with a derivation, or why they are not, with reasons.
 
       >>> import cerify
       >>> events = [{"type": "A"}, {"type": "B"}]
@@ -707,17 +714,17 @@ def explain(
     query: a text in `language`, or a syntax tree of any language.
     events: as in `match`.
     match: the positions of the events.
-    at: the position at which the match is reported; None: the last of them. For an event expression, `at` alone names
+    at: the position at which the match is reported; None: its last event. For an event expression, `at` alone names
         the event to explain.
     valuation: the positions that each variable binds, as {"T": [1]}; the explanation then says why it binds them.
-    language: that of a query given as text.
+    language: the language of a query given as text.
     count: the most derivations that are returned.
     strict: as in `match`.
     budget: only its seconds are used.
 
-    The explanation is one of the language, of cerify.explanations: explanation.MatchExplanation or Rejected for CEL,
-    event_expressions.TakesPlace or DoesNot, sase.Accepted or NoMatch. Warns as `match` does. Raises ParseError,
-    IllFormed, InputError, Unsupported, BudgetExceeded.
+    The class of the explanation depends on the language. In cerify.explanations there are cel.MatchExplanation and
+    cel.Rejected, event_expressions.TakesPlace and DoesNot, and sase.Accepted and NoMatch, for example. Warns as `match`
+    does. Raises ParseError, IllFormed, InputError, Unsupported, BudgetExceeded.
     """
     if unknown:
         require_keywords(explain, unknown)
@@ -744,12 +751,12 @@ def near_misses(
     strict: bool = False,
     budget: Budget = Budget(),
 ) -> NearMissReport:
-    """Report how far the attempts at a match came: for each first step, the steps that followed or why none did.
+    """Report how far each start of a match came: an event that takes the first step, and the steps that followed.
 
-    The query is a sequence of single events, joined by `;` or `:`, with `+`, `{n}` and UNLESS around single ones, in
+    The query is a sequence of single events, joined by `;` or `:`, with `+`, `{n}` and UNLESS around single events, in
     windows, PARTITION BY and PER KEY. The report has the number of starts that reached each step. It also has the first
-    `limit` near misses, the deepest first, and the number of the rest. A near miss has the partial match, what it
-    lacks, and the event that is the cause if there is one. Warns as `match` does; `strict` makes warnings errors.
+    `limit` near misses, the deepest first, and the number of the others. A near miss has the partial match, the missing
+    step, and the event that is the cause, if there is one. Warns as `match` does; with `strict`, warnings are errors.
 
     >>> from cerify import near_misses
     >>> funnel = near_misses("A ; B WITHIN 10 seconds", [{"type": "A", "time": 0}, {"type": "B", "time": 12}])
@@ -782,8 +789,8 @@ def _request(match: Any, valuation: Any, at: Any, count: Any) -> Request:
     if valuation is None:
         return Request(positions, None, at, count)
     for variable, places in valuation.items():
-        require_kind("what a valuation binds", variable, str, "the name of a variable")
-        require_kind("what a variable binds", places, Iterable, "the positions of events")
+        require_kind("a key of the valuation", variable, str, "the name of a variable")
+        require_kind(f"the valuation of {variable}", places, Iterable, "the positions of events")
     mu = frozenset((A, _position(p)) for A, places in valuation.items() for p in timed_items(places))
     return Request(positions, mu, at, count)
 
@@ -798,7 +805,7 @@ def _position(p: Any, name: str = "a position") -> int:
 def check(
     query: Any, schema: Schema | None = None, *, language: LanguageName | str = DEFAULT, budget: Budget = Budget()
 ) -> Checked:
-    """Return what is known of a query before evaluation: its fragment, its problems, and whether it can match at all.
+    """Check a query without events; return its fragment, its problems, and whether it can match at all.
 
       >>> import cerify
       >>> schema = cerify.Schema({"A": {"x": "int"}})
@@ -808,7 +815,7 @@ def check(
 
     query: a text in `language`, or a syntax tree of any language.
     schema: the types of the events that the query has to fit.
-    language: that of a query given as text.
+    language: the language of a query given as text.
     budget: only its seconds are used. When they are over, questions that are not yet decided stay open in the result.
 
     Raises ParseError, IllFormed, BudgetExceeded.
@@ -843,19 +850,19 @@ def equivalent(
     left, right: each a text, or a syntax tree of any language.
     level: what has to be the same: "events" (the positions of each match), "valuations" (also its variables) or
         "positions" (only where matches end).
-    schema: the streams that are considered; None: all.
-    bound: the most events of the streams that are searched where no decision procedure applies.
-    languages: those of the left and the right query, where they are texts.
-    order: the order of times in the streams: "strict", "non-decreasing" or "any"; None takes that of the schema, or
+    schema: compare only on streams of this schema; None: on all streams.
+    bound: the most events of the streams that are searched if no decision procedure applies.
+    languages: the languages of the left and the right query, if they are texts.
+    order: the order of times in the streams: "strict", "non-decreasing" or "any"; None: the order of the schema, or
       "non-decreasing".
     budget: how much may be computed before the verdict is Undecided.
     arrays: for rules in EQL, whether a field of an event may have several values.
 
-    Where the queries look at one event at a time, or have windows and partitions around whole matches, the verdict is
-    Equivalent with a certificate, or Different with a shortest stream. Others are compared on all streams of up to
-    `bound` events; the verdict is Bounded if these show no difference. Queries of two languages are compared by their
-    formulas of CEL. Undecided has the reason why there is no answer. A certificate names the order for which its claim
-    is proved: "any" where no order is needed. Raises ParseError, IllFormed.
+    If each condition is on one event, or if there are windows and partitions around whole matches, the verdict is
+    Equivalent with a certificate, or Different with a shortest stream. Other queries are compared on all streams of up
+    to `bound` events; the verdict is Bounded if these show no difference. Queries in two languages are translated to
+    CEL and then compared. Undecided has the reason why there is no answer. A certificate names the order of times for
+    which its claim is proved, "any" if it needs no order. Raises ParseError, IllFormed.
     """
     return _compared(
         left,
@@ -877,7 +884,7 @@ def contained(
     order: Order | None = None,
     arrays: bool = True,
 ) -> Verdict:
-    """Decide whether the right query has all matches that the left one has, on every stream.
+    """Decide whether the right query has all matches of the left query, on every stream.
 
       >>> import cerify
       >>> type(cerify.contained("A : B", "A ; B")).__name__
@@ -894,14 +901,14 @@ def contained(
 
 
 def _order(order: Order | None, schema: Schema | None) -> Order:
-    """Return the requested order of times, or that of the schema."""
+    """Return the requested order of times, else the order of the schema, else "non-decreasing"."""
     require_schema(schema)
     return order or (schema.order if schema is not None else None) or "non-decreasing"
 
 
 def _compared(left: Any, right: Any, languages: tuple[str, str], question: DecisionQuestion) -> Verdict:
     if not isinstance(languages, tuple | list) or len(languages) != 2:
-        raise IllFormed(f"languages: expected a pair of names of languages, not {short_repr(languages)}")
+        raise IllFormed(f"languages: give a pair of names of languages, not {short_repr(languages)}")
     try:
         with question.budget.timed():
             return _compare_queries(left, right, languages, question)
@@ -917,7 +924,7 @@ def _compare_queries(left: Any, right: Any, languages: tuple[str, str], question
         if question.level == "valuations" and lang.answer:
             raise IllFormed(f"{lang.answer}; compare at the level of events")
     if not question.arrays and (mine.name, theirs.name) != ("eql", "eql"):
-        raise IllFormed("arrays=False, or --single, is for two rules in EQL; other languages have no arrays")
+        raise IllFormed("arrays=False, or --single, is only for two rules in EQL; other languages have no arrays")
     if mine is theirs or mine == theirs:
         return mine.deciders.compare(phi, psi, question)
     return compare_in_cel((mine, phi), (theirs, psi), question, (_text_of(left), _text_of(right)))
@@ -939,7 +946,10 @@ class ComparedAs:
 def formulas_compared(
     left: Any, right: Any, languages: tuple[str, str], question: DecisionQuestion = DecisionQuestion()
 ) -> ComparedAs | None:
-    """Return the CEL formulas by which `equivalent` compares queries of other languages; None if one has none."""
+    """Return the CEL formulas by which `equivalent` compares queries of other languages.
+
+    Return None if a query has no such formula.
+    """
     found, timed = [], False
     for query, name in zip((left, right), languages, strict=True):
         lang, tree = read_query(query, name, question.schema)
@@ -959,7 +969,7 @@ def simplify(
     budget: Budget = Budget(),
     tries: int | None = None,
 ) -> Simplified:
-    """Simplify a CEL query: return a smaller one with the same meaning, and the steps, each with its proof.
+    """Return a smaller CEL query with the same meaning, and the steps that lead to it, each with its proof.
 
       >>> import cerify
       >>> simpler = cerify.simplify("A ; B OR A ; B")
@@ -967,8 +977,8 @@ def simplify(
       'A ; B'
 
     level: what stays the same, as in `equivalent`.
-    schema: the streams on which it stays the same; None: all.
-    budget: how much may be computed.
+    schema: keep the meaning only on streams of this schema; None: on all streams.
+    budget: how much may be computed before BudgetExceeded is raised.
     tries: how often the decider may be called; None: a default.
 
     Raises ParseError, IllFormed, BudgetExceeded, and Unsupported for a query that is not in CEL.
@@ -987,7 +997,7 @@ def simplify(
 
 
 def laws() -> tuple[Law, ...]:
-    """Return the laws of CEL, true ones and ones that only look true, each with its source.
+    """Return the laws of CEL: true laws, and false ones that look true, each with its source.
 
     >>> import cerify
     >>> cerify.laws()[0].name
@@ -1018,7 +1028,7 @@ def svg_of(
 def diagram_of(
     query: str, language: LanguageName | str = DEFAULT, schema: Schema | None = None, budget: Budget = Budget()
 ) -> Diagram:
-    """Return the automaton of a query as a diagram. Raises what svg_of raises."""
+    """Return the automaton of a query as a diagram. Raises the errors that `svg_of` raises."""
     lang, tree = read_query(query, language, schema)
     with errors_in(query):
         return lang.explanations.diagram(tree, f"Automaton of {_line(query)}", schema, budget)
@@ -1027,7 +1037,7 @@ def diagram_of(
 def preference_tree(
     query: str, events: Events | str | Path, row: int, language: LanguageName | str = "row-pattern"
 ) -> Diagram:
-    """Draw the labellings of a row pattern at a row as a tree: the preferred one first, and why each other one fails.
+    """Draw the labellings of a row pattern from a row on as a tree: the preferred labelling first, and why others fail.
 
     Raises ParseError, IllFormed, InputError if the stream has no such row, Unsupported for a language without
     preferences, and BudgetExceeded.
@@ -1060,12 +1070,12 @@ def record(
     budget: Budget = Budget(),
     strict: bool = False,
 ) -> Recording:
-    """Record the run of a query over a stream, event by event, by the evaluator in readable Python.
+    """Return a recording of a query's run over a stream, event by event, by the evaluator in readable Python.
 
     With output="valuations", nodes keep the variables that mark their events. A part of the query that does not fit the
-    events is a QueryWarning; with `strict` it is an IllFormed. Raises ParseError, IllFormed, Unsupported if a single
-    automaton does not represent the query or its language has no valuations, and BudgetExceeded for a stream or a run
-    too large to look at.
+    events is a QueryWarning; with `strict` it raises IllFormed. Raises ParseError, IllFormed, Unsupported if a single
+    automaton cannot represent the query or its language has no valuations, and BudgetExceeded if the stream or the run
+    is too large to show.
     """
     lang, tree, S = read_query_and_events(query, events, language)
     with errors_in(query):

@@ -1,6 +1,7 @@
-"""The command line: it finds the command, and turns errors into one message and an exit status.
+"""The command line: it finds the command, and turns an error into a message and an exit status.
 
-Exit status, for every command: 0 yes or pass, 1 no or fail, 2 a usage or input error, 70 a defect of cerify.
+The exit status of every command is 0 for yes or pass, 1 for no or fail, 2 for an error of usage or input, and 70 for a
+defect of cerify.
 """
 
 from __future__ import annotations
@@ -25,25 +26,25 @@ from cerify.terminal import echo_error, ending_signals, prepare_streams, printab
 
 COMMANDS = {
     "check": "Tell whether a formula parses and fits a schema.",
-    "claims": "Check what five papers claim.",
+    "claims": "Check the claims of the papers.",
     "conform": "Put an engine under test.",
     "count": "Print how many matches a query has over a file of events.",
-    "demo": "Run queries over real flights, put a built-in engine under test, write the report.",
-    "diff": "Say which detection rules in EQL changed their meaning.",
+    "demo": "Run queries over real flights, test a built-in engine, and write a report.",
+    "diff": "Say which detection rules in EQL or Sigma changed their meaning.",
     "draw": "Draw the automaton of a query, or a stream with its matches.",
     "engine": "Serve a built-in evaluator over the engine protocol.",
-    "engines": "List the engines that can be put under test by name.",
-    "equiv": "Decide whether two queries are the same, for every stream.",
+    "engines": "List the engines that can be tested by name.",
+    "equiv": "Decide whether two queries have the same matches on every stream.",
     "explain": "Say why something matched, or why it did not.",
-    "funnel": "Count how many keys do one thing, then the next.",
+    "funnel": "Count how many keys reach each step of a sequence.",
     "fuzz": "Test an engine on random cases.",
     "grade": "Practise: write a formula for a sentence.",
     "identify": "Find out what an engine means by its queries.",
     "match": "Print the matches of a query over a file of events.",
-    "misses": "Print how far the sequences of a query came, and what incomplete ones lacked.",
+    "misses": "Print how far each start of a sequence came, and which step it lacked.",
     "normalize": "Rewrite a formula to a normal form.",
-    "schema": "Print what a file of events has: types, attributes, kinds, ranges.",
-    "simplify": "Write a query smaller, with the same meaning.",
+    "schema": "Print the types, attributes, kinds and ranges of a file of events.",
+    "simplify": "Find a smaller query with the same meaning.",
     "step": "Show the evaluator at work, step by step.",
     "translate": "Write a query in another language.",
     "trend": "Compare stored conformance runs of an engine.",
@@ -72,7 +73,7 @@ class _Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command. Exits if nobody reads standard output any more: click's status 1 means "no"."""
+        """Run the command. If standard output is closed, exit here: click would exit with 1, which means "no"."""
         try:
             status = super().invoke(ctx)
             sys.stdout.flush()
@@ -93,13 +94,11 @@ class _Commands(click.Group):
 @click.command(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="cerify")
 def cerify() -> None:
-    """The meaning of complex event queries: evaluate, check, and put engines under test."""
+    """Evaluate, explain and compare complex event queries, and test engines."""
 
 
 class CompilationNotice(logging.Handler):
-    """A log handler that prints one line when the first loop is compiled, because compiling all loops may take a
-    minute.
-    """
+    """A log handler that prints a line when the first loop is compiled, because compilation may take a minute."""
 
     def emit(self, record: logging.LogRecord) -> None:
         logging.getLogger("cerify").removeHandler(self)
@@ -109,14 +108,14 @@ class CompilationNotice(logging.Handler):
 def _text_argument(argument: str) -> str:
     """Return an argument, with a blank before SQL that begins with a comment.
 
-    Without the blank, the comment `-- …` would be taken for an option.
+    Without the blank, click would read the comment `-- …` as an option.
     """
     pasted = re.match(r"--[^=]*?\s.*\b(SELECT|WITH|MATCH_RECOGNIZE)\b", argument, re.IGNORECASE | re.DOTALL)
     return argument if pasted is None else f" {argument}"
 
 
 def main() -> NoReturn:
-    """Run the command line, and exit with its status."""
+    """Run the command that the arguments name, and exit with its status."""
     prepare_streams()
     for number in ending_signals():  # exit by an exception, so that no engine under test is left running
         signal.signal(number, lambda received, _: sys.exit(128 + received))
@@ -137,28 +136,28 @@ def main() -> NoReturn:
     except CerifyError as error:
         error.message = shortened(re.sub(LANGUAGE_ARGUMENT, r"--language \1", printable(error.message)))
         fail(error.described(), 2)
-    except OSError as error:  # files raise InputError, so this is standard output
+    except OSError as error:  # files raise InputError, so this error comes from standard output
         _discard_output()
-        fail(f"cannot write: {error.strerror}", 2)
+        fail(f"cannot write to standard output: {error.strerror}", 2)
     except Exception:  # Python's own status, 1, would mean the answer "no"
         traceback.print_exc()
-        fail("this is a defect of cerify: do not use any output above, and please report it", 70)
+        fail("this is a defect of cerify: do not use the output above, and please report the defect", 70)
     sys.exit(status if isinstance(status, int) else 0)
 
 
 def _discard_output() -> None:
-    """Redirect standard output to nowhere, so that nothing can fail at the exit."""
+    """Redirect standard output to the null device, so that no write can fail at the exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def fail(message: str, status: int) -> NoReturn:
-    """Print one message on standard error and exit."""
+    """Print one message on standard error, and exit with the status."""
     echo_error(message)
     sys.exit(status)
 
 
 def _usage(error: click.ClickException) -> str:
-    """Return the message of an error in the use of a command, with the command that prints its help."""
+    """Return the message of a usage error, followed by the command that prints the help."""
     message = error.format_message()
     if isinstance(error, click.NoSuchOption):  # only the nearest name, as in other messages
         names = {option.lstrip("-"): option for option in error.possibilities or ()}
@@ -173,7 +172,7 @@ def _usage(error: click.ClickException) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# cerify claims: the ledger of claims, which lies beside the package in a checkout of the project.
+# cerify claims: the ledger of claims, which is in the source of the project, not in the installed package.
 
 MISSING = (
     "the ledger of claims is in the project's source, not in the installed package: "
@@ -187,7 +186,7 @@ def _refuse() -> None:
 
 
 def _ledger() -> click.Command:
-    """Return the ledger's own command; without a checkout, a command that reports that it is missing."""
+    """Return the command of the ledger; without the source, a command that says that the ledger is missing."""
     source = Path(__file__).resolve().parent.parent  # the path of an editable install
     root = next((root for root in (source, Path.cwd()) if (root / "proofs_tests" / "claims").is_dir()), None)
     if root is None:

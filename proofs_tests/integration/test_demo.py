@@ -156,7 +156,7 @@ def test_the_demo_writes_its_report_and_ends_with_its_path(table, tmp_path, monk
     told = CliRunner().invoke(demo.demo_command, ["--out", str(out)], standalone_mode=False)
     assert told.return_value == 0
     assert told.stdout.splitlines()[-1] == f"report: {out / 'index.html'}"
-    assert "Esper was not asked: no Java here." in told.stdout
+    assert "Esper was not run: no Java here." in told.stdout
     assert 'href="conformance.html"' in (out / "index.html").read_text()
     assert "passed of the 5 cases" in (out / "conformance.html").read_text()
     told = CliRunner().invoke(demo.demo_command, ["--out", str(out), "--json"], standalone_mode=False)

@@ -123,7 +123,7 @@ class ConformArguments:
         "--policy",
         type=FILE,
         multiple=True,
-        help="Count the choices that this profile declares as right; may be given again, for another language.",
+        help="Accept the choices that this profile declares; may be given again, for another language.",
     )
     readings: tuple[str, ...] = option(
         "--reading",
@@ -132,10 +132,10 @@ class ConformArguments:
         help="Another reading of SASE+, as window=closed, or MATCH_RECOGNIZE, as nulls=last; may be given again.",
     )
     baseline: Path | None = option(
-        "--baseline", type=FILE, help="A run stored with --json: failures that it has too are known, and do not count."
+        "--baseline", type=FILE, help="A run stored with --json: its failures are known, and do not count."
     )
     as_json: bool = option("--json", is_flag=True, help="Print the summary and one object per case, a line each.")
-    html: Path | None = option("--html", type=OUTPUT, help="Write a page for people to this file.")
+    html: Path | None = option("--html", type=OUTPUT, help="Write an HTML page to this file.")
     junit: Path | None = option("--junit", type=OUTPUT, help="Write JUnit XML to this file.")
     badge: Path | None = option("--badge", type=OUTPUT, help="Write a badge, an SVG, to this file.")
     time_limit: float = option(
@@ -146,7 +146,7 @@ class ConformArguments:
         metavar="SECONDS",
         type=click.FloatRange(min=0),
         default=DIAGNOSIS_SECONDS,
-        help="Spend no longer on judging failures again and on finding smaller cases and causes.",
+        help="The longest time for judging failures again and for finding smaller cases and causes.",
     )
     memory: int = option("--memory", type=AtLeast(16), default=2048, help="The most memory of the engine, in MiB.")
     restarts: int = option("--restarts", type=AtLeast(0), default=10, help="How often the engine may be started again.")
@@ -167,8 +167,8 @@ class ConformArguments:
 
     @property
     def suite_named(self) -> str | None:
-        """Return the suite that the user named; without one, the language's suite if it runs only when named, else
-        None.
+        """Return the suite that the user named, or the suite of a language named by --language if all built-in suites
+        do not include it, else None.
         """
         alone = self.language is not None and (NAMED_SUITES / f"{self.language}.jsonl").exists()
         return self.language if self.suite is None and alone else self.suite
@@ -180,7 +180,7 @@ class ConformArguments:
         return named is not None and (is_rule_folder(named) or Path(named).suffix in SUFFIXES)
 
     def cases(self) -> tuple[list[Case], bool]:
-        """Return the cases to run, and whether all rules of a folder could be read. Prints the rules that could not.
+        """Return the cases to run, and whether all rules of a folder could be read. Print the rules that could not.
 
         Raises InputError for the suite, and UsageError for an unknown feature or case.
         """
@@ -195,7 +195,7 @@ class ConformArguments:
         if not cases and self.language is not None:
             of = "the built-in suites have" if self.suite is None else f"the suite {self.suite} has"
             raise click.UsageError(
-                f"{of} no cases in {self.language}; give --suite FILE with some, or compare random queries: "
+                f"{of} no cases in {self.language}; give --suite FILE with such cases, or compare random queries: "
                 f"cerify fuzz --language {self.language} -- COMMAND"
             )
         if self.features:
@@ -207,7 +207,7 @@ class ConformArguments:
         return cases, not unreadable
 
     def suite_asked(self) -> str:
-        """Describe the suite, with the chosen languages, features and cases, as reports name it."""
+        """Return the description of the suite in reports, with the chosen language, features and cases."""
         languages = () if self.language is None else (self.language,)
         some = (("language", languages), ("feature", self.features), ("case", self.ids))
         named = [f"{what} {count_of(names, report_NAMED)}" for what, names in some if names]
@@ -254,11 +254,11 @@ class ConformArguments:
 @click.command("conform")
 @takes(ConformArguments)
 def conform_command(args: ConformArguments) -> int:
-    """Put an engine under test: run the suite, compare with the semantics, and name the defects behind what differs.
+    """Test an engine: run the suite, compare its answers with the semantics, and name the defects behind failures.
 
-    COMMAND starts the engine, which speaks the protocol on standard input and output.
+    COMMAND starts the engine, which answers by the protocol on standard input and output.
 
-    A failure is judged again by the plain definition; if cerify contradicts itself, the case is disputed, not failed.
+    A failure is judged again by the plain definition. If cerify contradicts itself, the case is disputed, not failed.
     After ten seconds, each result is also printed on standard error as it is found, with --json as an object.
 
     Exit status: 0 if a case passed and no case failed or is disputed (skipped and known cases do not count), 1
@@ -395,10 +395,11 @@ def _counts(results: Sequence[CaseResult], counted: Sequence[Outcome]) -> tuple[
 def engines_command(as_json: bool, outdated: bool, engine_dir: Path | None) -> int:
     """List the engines of conform --engine and fuzz --engine, and what is missing on this machine to run them.
 
-    An engine is ready, or installable: then the first call with --engine builds its adapter and installs the engine
-    from its package registry (PyPI, Maven Central, crates.io) in the folder --engine-dir, by default the user's cache
-    folder. OpenCEP and SASE are loaded from the checkouts that the environment variables CERIFY_OPENCEP_HOME and
-    CERIFY_SASE_HOME name. CORE is linked from its checkout, which CERIFY_CORE_HOME names and in which it is built.
+    The state of an engine is ready, installable or missing. For an installable engine, the first call with --engine
+    builds the adapter and installs the engine from its package registry (PyPI, Maven Central, crates.io) in the folder
+    --engine-dir, by default the user's cache folder. OpenCEP and SASE are loaded from the checkouts that the
+    environment variables CERIFY_OPENCEP_HOME and CERIFY_SASE_HOME name. CORE must be built in its checkout, which
+    CERIFY_CORE_HOME names.
 
     Exit status: 0 if every engine can be run, 1 if something is missing; with --outdated 1 if a registry has a newer
     version, 2 if a registry cannot be reached.
@@ -459,7 +460,9 @@ def _list_outdated(as_json: bool) -> int:
 @click.option(
     "--language", type=ChoiceOption(sorted(STAGES)), help="The language to ask about; by default the engine's first."
 )
-@click.option("--axes", is_flag=True, help="Print each value with the shortest query and stream that distinguish it.")
+@click.option(
+    "--axes", is_flag=True, help="Print each value of each axis with the shortest query and stream that distinguish it."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the profile as one JSON object.")
 @click.option(
     "--time-limit", type=click.FloatRange(min=0.01), default=10.0, show_default=True, help="Seconds per question."
@@ -474,10 +477,11 @@ def identify_command(
     time_limit: float,
     command_line: tuple[str, ...],
 ) -> int:
-    """Find out what an engine means by at most 500 short questions, and print what explains its answers.
+    """Ask an engine at most 500 short questions, and print its profile: the choices that explain its answers.
 
-    COMMAND starts the engine, which speaks the protocol on standard input and output. Up to 100 random questions come
-    last. The profile can be given to `cerify conform --policy` and, as the best check of it, to `cerify fuzz --policy`.
+    COMMAND starts the engine, which answers by the protocol on standard input and output. The last questions, up to
+    100, are random. The profile, stored with --json, can be given to `cerify conform --policy`. The best check of a
+    profile is `cerify fuzz --policy`.
 
     Exit status: 0 if every axis has a value, or several values that no question distinguished; 1 if no value explains
     the answers on some axis, or the engine answered nothing or stopped before the end; 2 if the engine cannot be
@@ -566,10 +570,11 @@ def _note(name: str, finding: AxisFinding, profile: EngineProfile) -> str:
     if finding.value not in (None, default):
         notes.append(f"the definition has {default}")
     if len(finding.alike) == 1 and finding.value is None:
-        why = "an answer is not explained" if finding.exception else "an axis without a fitting value also affects them"
-        notes.append(f"perhaps {finding.alike[0]}: it fits answers about it, but {why}")
+        unfit = "an axis without a fitting value also affects these answers"
+        why = "an answer is not explained" if finding.exception else unfit
+        notes.append(f"perhaps {finding.alike[0]}: it fits answers on this axis, but {why}")
     elif finding.alike and finding.value is None:
-        apart = "only answers that an axis without a fitting value also affects could distinguish them"
+        apart = "they differ only in answers that an axis without a fitting value also affects"
         notes.append(f"{', '.join(finding.alike)}: {apart}")
     elif finding.alike:
         notes.append(f"or {', '.join(finding.alike)}: no question that was asked distinguishes them")
@@ -597,9 +602,9 @@ NAMED = 5  # cases of a step that are listed
 @click.option("--json", "as_json", is_flag=True, help="Print one object for each run, a line each.")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=FILE)
 def trend_command(files: tuple[Path, ...], as_json: bool) -> int:
-    """Compare stored runs of `cerify conform --json`, the oldest first: what passes, what is fixed, what broke.
+    """Compare stored runs of `cerify conform --json`, the oldest first: which cases pass, were mended, or broke.
 
-    A run under --policy or --reading is compared with the last run before it under the same choices.
+    A run with --policy or --reading is compared with the last earlier run with the same choices.
 
     Exit status: 0 if no case fails in the last run that passed in the run before it, 1 if one does, 2 on an error.
     """

@@ -54,7 +54,7 @@ class Database:
         self.missing = self._probed()
 
     def version(self) -> str:
-        """Return the server's version in one line, or the module's version if the server does not tell it."""
+        """Return the server's version in one line, or the module's version if the server does not report its own."""
         for statement in VERSIONS:
             try:
                 rows = self._executed(statement)
@@ -82,7 +82,10 @@ class Database:
         return self.matches(q, S)
 
     def matches(self, q: MatchRecognize, S: Stream) -> list[NumberedMatch]:
-        """Return the matches with their results. Raises Unsupported, and the errors of the DB-API."""
+        """Return the matches of a clause over a stream, with their measures.
+
+        Raises Unsupported, and the errors of the DB-API.
+        """
         table = f"cerify_{next(self.numbers)}"
         try:
             self._executed(created(table, S))
@@ -125,12 +128,12 @@ class Database:
 
 
 def created(table: str, S: Stream) -> str:
-    """Return the statement that creates the table for a stream, with the positions in a column of its own."""
+    """Return the statement that creates the table for a stream; an additional column has the positions."""
     return f"CREATE TABLE {table} ({', '.join(f'{name} {kind}' for name, kind in sql.columns(S).items())})"
 
 
 def inserted(table: str, rows: Sequence[Sequence[Any]]) -> str:
-    """Return the statement that inserts these rows."""
+    """Return the statement that inserts these rows into the table."""
     listed = (", ".join(map(sql.literal, row)) for row in rows)
     return f"INSERT INTO {table} VALUES {', '.join(f'({row})' for row in listed)}"
 
@@ -150,16 +153,16 @@ def _plain(value: Any) -> Any:
 
 
 def main(name: str, *arguments: str) -> None:
-    """Serve the database behind a DB-API module over the protocol.
+    """Serve the database of a DB-API module over the protocol. The arguments are those of the module's `connect`.
 
     Raises InputError if the module does not exist, or does not connect.
     """
     try:
         module = import_module(name)
     except ImportError as error:
-        raise InputError(f"the module {name!r} of the DB-API cannot be imported: {error}") from None
+        raise InputError(f"the DB-API module {name!r} cannot be imported: {error}") from None
     if not (hasattr(module, "connect") and hasattr(module, "Error")):
-        raise InputError(f"{name!r} is not a module of the DB-API: it has no connect, or no Error")
+        raise InputError(f"{name!r} is not a DB-API module: it has no `connect`, or no `Error`")
     try:
         database = Database(module, arguments)
     except (module.Error, TypeError, ValueError, OSError) as error:

@@ -69,7 +69,7 @@ def demo_command(out: Path, as_json: bool) -> int:
 
 
 def loaded(bar: Progress) -> Any:
-    """Load the table of all events."""
+    """Return the table of all events, and show the progress."""
     task = bar.add_task("reading the flights", total=1)
     table = flights.load()
     bar.update(task, completed=1, description=f"{table.num_rows:,} events")
@@ -77,14 +77,14 @@ def loaded(bar: Progress) -> Any:
 
 
 def second_engine(stack: ExitStack, bar: Progress) -> tuple[Engine | None, str]:
-    """Start the other engine under test; return it, or None with the reason why it cannot run."""
+    """Start Esper; return the engine, or None and the reason why it cannot run."""
     if (missing := missing_for(ENGINE)) is not None:
-        return None, f"Esper was not asked: {missing}."
+        return None, f"Esper was not run: {missing}."
     task = bar.add_task("building and starting Esper", total=1)
     try:
         engine = stack.enter_context(Engine(command_of(ENGINE)))
     except InputError as error:
-        return None, f"Esper was not asked: {error.message.splitlines()[0]}."
+        return None, f"Esper was not run: {error.message.splitlines()[0]}."
     finally:
         bar.update(task, completed=1)
     return engine, ""

@@ -42,7 +42,7 @@ class DiffArguments:
         type=click.FloatRange(min=0, min_open=True),
         default=SECONDS,
         metavar="SECONDS",
-        help="For each rule.",
+        help="The time for each rule.",
     )
     as_json: bool = option("--json", is_flag=True, help="Print one JSON object.")
 
@@ -61,12 +61,12 @@ class ComparedRule:
 def diff_command(args: DiffArguments) -> int:
     """Say which rules in EQL or Sigma changed their meaning between the folders, or files, OLD and NEW.
 
-    Rules are files .eql, .toml with a query, as [rule] query or query, and .yml or .yaml in Sigma. They are paired by
-    rule_id, else by path. A rule with a new text and the same meaning is not printed. For each rule that changed, a
-    short log is printed on which the old and the new rule differ, replayed by the definition of both.
+    Rules are files .eql, files .toml with a key query, at the top or under [rule], and files .yml or .yaml in Sigma.
+    They are paired by rule_id, else by path. A rule with a new text and the same meaning is not printed. For each rule
+    that changed, a short log is printed on which the old and the new rule differ, checked by the definition of both.
 
-    Exit status: 0 if no rule changed, was added or removed; 1 if a rule did, or if it is undecided; 2 if a rule could
-    not be read. Its file and line are then printed, and all other rules are still compared.
+    Exit status: 0 if no rule changed its meaning, was added or was removed; 1 if one did, or if that is undecided; 2 if
+    a rule could not be read. Its file and line are then printed, and all other rules are still compared.
     """
     old, new = read_rules(Path(args.old)), read_rules(Path(args.new))
     if Path(args.old).is_file() and Path(args.new).is_file() and len(old.rules) == len(new.rules) == 1:
@@ -150,7 +150,7 @@ def _changed_name(one: ComparedRule) -> str:
 
 
 def difference_lines(verdict: Different) -> list[str]:
-    """Format a log on which two rules differ, one document a line, and the result of each rule on it."""
+    """Format a log on which two rules differ, one document a line, and the matches that only one of the rules has."""
     documents = [
         f"{n}  {json.dumps(document_of_event(event), ensure_ascii=False)}" for n, event in enumerate(verdict.stream)
     ]

@@ -36,11 +36,11 @@ FEATURES = (
 
 @click.command("engine")
 @click.option("--evaluator", type=ChoiceOption(sorted(EVALUATORS)), default=AUTOMATIC[0], show_default=True)
-@click.option("--language", type=LanguageChoice(), default=DEFAULT, help="Of the hypothesis.")
+@click.option("--language", type=LanguageChoice(), default=DEFAULT, help="The language of the hypothesis.")
 @click.option(
     "--hypothesis",
     metavar="AXIS=VALUE,...",
-    help="Serve an engine that departs from the definition in these axes, in one language; see the page identify.",
+    help="Serve an engine that departs from the definition in these axes, in one language; see docs/guide/identify.md.",
 )
 def engine_command(evaluator: str, language: str, hypothesis: str | None) -> None:
     """Serve a built-in evaluator over the engine protocol, on standard input and output."""
@@ -54,9 +54,9 @@ def engine_command(evaluator: str, language: str, hypothesis: str | None) -> Non
 
 
 def departed(language: str, text: str) -> None:
-    """Return an evaluator that departs from the definition in these choices, such as seq=strict,emit=at-end.
+    """Serve an evaluator that departs from the definition in these choices, such as seq=strict,emit=at-end.
 
-    Raises InputError.
+    Raises InputError for an unknown axis or value.
     """
     from cerify.conformance.prediction import interpretation_of
     from cerify.hypotheses.interpretation import choices_of, read_hypothesis
@@ -71,12 +71,12 @@ def departed(language: str, text: str) -> None:
 
 
 def compile_loops(languages: Iterable[Language[Any]], evaluator: str) -> None:
-    """Compile the loops of an evaluator before the first case, because the first compilation is slow."""
+    """Compile the loops of an evaluator, so that the first case does not have to wait for the slow compilation."""
     S = Stream([Event("A", {"x": 1}), Event("A", {"x": 1})])
     for language in languages:
         for query in language.loops:
             for output in get_args(Output):
-                # Unsupported: numba is not installed, or the output is not the language's; the case's answer says so
+                # Unsupported: numba is missing, or the language lacks this output; the answer to a case will say so
                 with suppress(Unsupported):
                     _matches(language, evaluator, language.syntax.parse(query), S, Options(output))
 
@@ -155,9 +155,9 @@ def run(message: dict[str, Any], served: Served) -> dict[str, Any]:
 
 @lru_cache(maxsize=QUERIES)
 def _typed(language: Language[Any], query: str, schema: str) -> tuple[Any, Schema | None]:
-    """Return the query, checked against the schema in the JSON text, and the schema; None if that is null.
+    """Return the parsed query and the schema, given as JSON text; the schema of the text `null` is None.
 
-    Raises CerifyError.
+    Raises CerifyError, also if the query does not fit the schema.
     """
     phi, obj = _parsed(language, query), json.loads(schema)
     if obj is None:
@@ -169,7 +169,7 @@ def _typed(language: Language[Any], query: str, schema: str) -> tuple[Any, Schem
 
 @lru_cache(maxsize=QUERIES)
 def _parsed(language: Language[Any], query: str) -> Any:
-    """Return the parsed query: the same object for the same text, so that its compiled results are found again.
+    """Return the parsed query. The same text gives the same object, so that its compiled results are found again.
 
     Raises CerifyError.
     """

@@ -1,4 +1,4 @@
-"""cerify equiv: decide whether two queries are equivalent, or one is contained in the other, for all streams."""
+"""cerify equiv: decide whether two queries are equivalent, or the left is contained in the right, on all streams."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class EquivArguments:
         default="events",
         help="Compare complex events, valuations too, or only the positions at which matches end.",
     )
-    one_way: bool = option("--contained", is_flag=True, help="Ask only whether RIGHT has all matches of LEFT.")
+    one_way: bool = option("--contained", is_flag=True, help="Decide only whether RIGHT has all matches of LEFT.")
     schema_text: str | None = option(
         "--schema", metavar="JSON|FILE", help="Compare the queries only on streams of this schema."
     )
@@ -91,7 +91,7 @@ class EquivArguments:
     order: Order | None = option(
         "--order",
         type=ORDERS,
-        help="Ask about streams whose times are each later than those before, never decrease, or are in any order.  "
+        help="Compare on streams whose times strictly increase, never decrease, or are in any order.  "
         "[default: the key $order of the schema, or non-decreasing]",
     )
     single: bool = option("--single", is_flag=True, help="EQL: assume that no field has several values.")
@@ -104,14 +104,14 @@ class EquivArguments:
 @click.command()
 @takes(EquivArguments)
 def equiv_command(args: EquivArguments) -> int:
-    """Decide whether the queries LEFT and RIGHT are the same, for every stream and all attribute values.
+    """Decide whether the queries LEFT and RIGHT have the same matches, on every stream and for all attribute values.
 
-    If they differ, a shortest stream shows it, replayed by the definition of both. If they are the same, there is a
-    certificate that can be checked separately. Windows and partitions around whole matches are decided. Queries that
-    compare events in other ways are compared on all streams of up to N events; if none shows a difference, the answer
-    is undecided.
+    If they differ, the answer is a shortest stream on which they do, checked by the definition of both. If they are
+    equivalent, there is a certificate that can be checked separately. Windows and partitions around whole matches are
+    decided. Queries that compare events in other ways are compared on all streams of up to N events; if no such stream
+    shows a difference, the answer is undecided.
 
-    Exit status: 0 if they are the same, 1 if they differ, 3 if that is undecided.
+    Exit status: 0 if they are equivalent (with --contained: if LEFT is contained in RIGHT), 1 if not, 3 if undecided.
     """
     left, language_ = with_rule_of(
         args.left, args.language, dialect=args.dialect, readings=args.readings, schema=args.schema_text
@@ -140,13 +140,14 @@ def equiv_command(args: EquivArguments) -> int:
     dialects = [dialect_named(one) for one in (args.dialect, args.dialect_right) if one is not None]
     if isinstance(verdict, Different) and any(one.empty_is_null for one in dialects) and has_empty_text(verdict.stream):
         verdict = Undecided(
-            "they differ where a text is empty, which is NULL in Oracle; streams without empty texts were not searched"
+            "the queries differ on streams with an empty text, but Oracle treats an empty text as NULL; whether they "
+            "also differ on streams without empty texts is not known"
         )
     file = args.certificate_file
     if file is not None and isinstance(verdict, Equivalent | Contained):
         write_whole(file, verdict.certificate.to_json() + "\n")
     elif file is not None:
-        echo(f"{file} is not written: there is a certificate only where the claim is proved", error=True)
+        echo(f"{file} is not written: only a proved claim has a certificate", error=True)
     languages = args.language, args.language_right or args.language
     texts = formulas_by_cel(args.left, args.right, languages)
     if args.as_json:
@@ -158,7 +159,7 @@ def equiv_command(args: EquivArguments) -> int:
         for line in rest:
             echo(line)
         if texts is not None:
-            where = ", which is the same where every event has a time and no time decreases" if texts.timed else ""
+            where = ", with the same matches if every event has a time and no time decreases" if texts.timed else ""
             echo(f"compared as {LANGUAGES[COMMON].title}{where}:")
             for text in (texts.left, texts.right):
                 echo(f"  {printable(text)}")
@@ -189,9 +190,9 @@ def _require_comparable(left: str, right: str) -> None:
 
 
 def formulas_by_cel(left: str, right: str, languages: tuple[str, str]) -> ComparedAs | None:
-    """Return the CEL formulas by which queries of other languages were compared; None if no such formulas were used.
+    """Return the CEL formulas by which queries of other languages were compared; None if no formulas were used.
 
-    A language that decides its own queries needs none for two of its queries.
+    Two queries of a language that has its own decider need no formulas.
     """
     if languages[0] == languages[1] and LANGUAGES[languages[0]].deciders.decides_its_own:
         return None
@@ -212,7 +213,7 @@ def verdict_lines(verdict: Verdict, claim: Claim, level: Level) -> list[str]:
             return [f"equivalent: {said}"]
         case Contained(certificate):
             where = f" on every stream{certificate.times}" if certificate.times else ""
-            said = f"the right has all that the left has{where}; {_proof(certificate)}"
+            said = f"the right query has all matches of the left{where}; {_proof(certificate)}"
             return [f"contained: {said}"]
         case Different(stream, at, left_only, right_only, shortest):
             length = f"on a stream of {len(stream)} event{'s' * (len(stream) > 1)}"
@@ -232,8 +233,8 @@ def verdict_lines(verdict: Verdict, claim: Claim, level: Level) -> list[str]:
 
 
 def _bounded(claim: Claim, length: int) -> str:
-    """Describe the result of a search of all streams of up to `length` events. It says nothing about longer streams."""
-    found = "no difference" if claim == "equivalent" else "the right has all that the left has"
+    """Describe the result of a search of all streams of up to `length` events that found no difference."""
+    found = "no difference" if claim == "equivalent" else "the right query has all matches of the left"
     return f"{found} on streams of up to {length} event{'s' * (length != 1)}; longer ones were not compared"
 
 
@@ -254,9 +255,9 @@ def _proof(certificate: Certificate) -> str:
 
 def _derived(derivation: RuleProof) -> str:
     if derivation.rule == "same":
-        return "the two are one query, written differently"
+        return "the queries differ only in how they are written"
     steps = derivation.steps()
-    return f"the proof puts proofs of parts together, in {steps} step{'s' * (steps != 1)}"
+    return f"the proof combines proofs of parts, in {steps} step{'s' * (steps != 1)}"
 
 
 def _only(side: str, matches: Sequence[Match]) -> list[str]:
@@ -312,7 +313,7 @@ def _match_json(match: Match) -> list[int] | dict[str, list[int]]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# cerify verify: whether a certificate of equivalence or containment proves what it claims.
+# cerify verify: whether a certificate of equivalence or containment proves its claim.
 
 SHOWN = 1000  # characters of a schema
 SECONDS = 600  # a certificate from outside cannot keep the checker busy for longer
@@ -322,17 +323,17 @@ SECONDS = 600  # a certificate from outside cannot keep the checker busy for lon
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def verify_command(file: Path, as_json: bool) -> int:
-    """Check the certificate in FILE, as cerify equiv --certificate writes it, without trusting who found it.
+    """Check the certificate in FILE, written by `cerify equiv --certificate`, without trusting whoever wrote it.
 
-    Exit status: 0 if it proves its claim, 1 if not, 2 if FILE is not a certificate, if a query in it does not fit its
-    schema, or if the check takes more than ten minutes.
+    Exit status: 0 if the certificate proves its claim, 1 if not, 2 if FILE is not a certificate, if a query in it does
+    not fit its schema, or if the check takes more than ten minutes.
     """
     certificate = Certificate.from_json(text_of(file), str(file))
     deciders = language_named(certificate.language).deciders
     try:
         wrong = deciders.flaw(certificate, Budget(seconds=SECONDS))
     except CerifyError as error:
-        error.span = None  # else a line break in its query could fake a line that says "proved"
+        error.span = None  # otherwise a line break in the file's query could forge a line that says "proved"
         error.message = f"{file}: {error.message}"
         raise
     if as_json:

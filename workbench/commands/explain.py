@@ -67,7 +67,7 @@ class ExplainArguments:
         "--output",
         type=ChoiceOption(get_args(Output)),
         default="matches",
-        help="Without --match: explain each match, or each valuation of each.",
+        help="Without --match: explain each match, or each valuation of each match.",
     )
     at: int | None = option(
         "--at",
@@ -75,11 +75,15 @@ class ExplainArguments:
         metavar="N",
         help="The position at which the match is reported.  [default: the last of POSITIONS]",
     )
-    derivations: int = option("--derivations", type=AtLeast(1), default=1, metavar="N", help="With --match.")
-    limit: int = option("--limit", type=AtLeast(1), default=10, metavar="N", help="Without --match.")
+    derivations: int = option(
+        "--derivations", type=AtLeast(1), default=1, metavar="N", help="With --match: show up to N derivations."
+    )
+    limit: int = option(
+        "--limit", type=AtLeast(1), default=10, metavar="N", help="Without --match: explain the first N matches."
+    )
     source: FileSource = group(FileSource)
     as_json: bool = option("--json", is_flag=True, help="Print one JSON object.")
-    html_file: Path | None = option("--html", type=OUTPUT, metavar="FILE", help="Write a page.")
+    html_file: Path | None = option("--html", type=OUTPUT, metavar="FILE", help="Write an HTML page.")
 
 
 @click.command()
@@ -87,12 +91,12 @@ class ExplainArguments:
 def explain_command(args: ExplainArguments) -> int:
     """Explain why positions of FILE are a match of QUERY, or why they are not.
 
-    With --valuation, explain why its variables bind their positions. Without --match and --valuation, explain all
+    With --valuation, explain why the variables bind their positions. Without --match and --valuation, explain the
     matches of the stream in their order. For an event expression, explain the event --at N; for a query of SASE+, the
     runs that bind the positions. FILE is CSV, JSON Lines, Parquet or Arrow IPC; - is standard input. Positions count
     from 0.
 
-    Exit status: 0 if it is a match, 1 if it is not (for a whole stream: if there is no match), 2 on an error.
+    Exit status: 0 if the positions are a match, 1 if not (for a whole stream: if it has no match), 2 on an error.
     """
     query, language_, S = with_table_of(args.query, args.language, args.source, args.file, args.dialect, args.readings)
     args = replace(args, query=query, language=language_)
@@ -100,7 +104,7 @@ def explain_command(args: ExplainArguments) -> int:
     schema = args.source.schema_for(args.language) if S is None else None
     lang, tree = read_query(query, args.language, schema)
     if lang.answer and (valuation_text is not None or args.output != "matches"):
-        raise click.UsageError(f"{lang.answer}; it has no valuations")
+        raise click.UsageError(f"{lang.answer}; leave out --valuation and --output valuations")
     with errors_in(query):
         explainer = lang.explanations.explainer(
             tree, args.source.read_for(query, args.language, args.file) if S is None else S, query
@@ -134,8 +138,9 @@ def explain_command(args: ExplainArguments) -> int:
 
 
 def funnel(lang: Language[Any], tree: Any, explainer: Explainer[Any]) -> Iterator[str]:
-    """Yield lines that say, step by step, how far the sequences of a query without matches came; none for other
-    queries.
+    """Yield lines on how far the sequences of a query without matches came, step by step.
+
+    Yield none if the query is not a sequence, or if that takes too long.
     """
     try:
         report = lang.explanations.near_misses(tree, explainer.S, 1, FUNNEL)
@@ -151,12 +156,14 @@ def positions(text: str, explainer: Explainer[Any]) -> ComplexEvent:
     for part in text.split(",") if text.strip() else ():
         if not re.fullmatch(r"\s*[0-9]{1,40}\s*", part):  # Python refuses numbers of more than 4,300 digits
             raise InputError(
-                f"--match takes positions from 0 with commas between them, as in 1,8; not {short_repr(part.strip())}"
+                f"--match takes positions, separated by commas, as in 1,8; {short_repr(part.strip())} is not a position"
             )
         explainer.require_on_stream(int(part), "--match")
         places.append(int(part))
     if places != sorted(set(places)):
-        raise InputError(f"--match takes each position once, going up: {','.join(map(str, sorted(set(places))))}")
+        raise InputError(
+            f"--match takes each position once, in ascending order: {','.join(map(str, sorted(set(places))))}"
+        )
     return frozenset(places)
 
 
@@ -178,7 +185,7 @@ def valuation(text: str, explainer: Explainer[Any]) -> Valuation:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# cerify draw: the automaton of a query, a stream with its matches, or what is preferred to them, as a picture.
+# cerify draw: the automaton of a query, a stream with its matches, or the labellings that are tried, as a picture.
 
 SUFFIXES = (".svg", ".html")
 
@@ -213,14 +220,14 @@ class DrawArguments:
 @click.command()
 @takes(DrawArguments)
 def draw_command(args: DrawArguments) -> int:
-    """Draw the automaton of QUERY; with FILE, draw the events of FILE and the matches of QUERY there.
+    """Draw the automaton of QUERY; with FILE, draw the events of FILE and the matches of QUERY.
 
-    With --tree, draw which labellings of the rows from ROW on are tried, the most preferred one first.
+    With --tree, draw the labellings of the rows from ROW on that are tried, the preferred labelling first.
 
     FILE is CSV, JSON Lines, Parquet or Arrow IPC; - is standard input. The picture needs no other file and follows the
     reader's choice of light or dark. With -o it goes to a file, with --svg, --dot or --hoa to standard output.
 
-    Exit status: 0 if it was drawn, 2 on an error.
+    Exit status: 0 if the picture was drawn, 2 on an error.
     """
     _require_consistent(args)
     query, language_ = with_rule_of(args.query, args.language)
@@ -283,7 +290,7 @@ def _stream(query: str, language: str, S: Stream) -> tuple[str, str]:
         found = list(plan.matches(S))
         shown = found if len(S) <= WHOLE else found[:MOST_ROWS]
         rows = [places_row(" ".join(query.split()), [match.at for match in shown])]
-        says = f"{_count(len(S), 'event')}, it takes place at {len(found)}"
+        says = f"{_count(len(S), 'event')}, it takes place at {len(found)} of them"
     else:
         found = list(islice(plan.matches(S), MOST_ROWS + 1))
         shown = found[:MOST_ROWS]
@@ -299,7 +306,7 @@ def _count(number: int, word: str) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# cerify step: the run of an evaluator over a stream, as a page that goes forward and back.
+# cerify step: the run of an evaluator over a stream, as a page on which the reader steps forward and back.
 
 
 @dataclass(frozen=True)
@@ -323,10 +330,10 @@ def step_command(args: StepArguments) -> int:
     """Show the evaluator at work: QUERY over the events of FILE, one step for each event.
 
     FILE is CSV, JSON Lines, Parquet or Arrow IPC; - is standard input. The page needs no other file. It shows the
-    stream, the automaton with its active states, the partial matches in these, and the matches; it goes forward and
-    back.
+    stream, the automaton with its active states, the partial matches in these states, and the matches. The reader can
+    step forward and back.
 
-    Exit status: 0 if it was written, 2 on an error.
+    Exit status: 0 if the page was written, 2 on an error.
     """
     if args.output_file.suffix != ".html":
         raise click.UsageError(f"the file of -o must end in .html, not {args.output_file.name}")

@@ -1,4 +1,4 @@
-"""cerify funnel: how many keys reach each step, and where the others stop."""
+"""cerify funnel: count how many keys reach each step, and show where the others stop."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def funnel_command(args: FunnelArguments) -> int:
 
 
 def _run_funnel(args: FunnelArguments) -> Funnel:
-    """Return the answer. Warnings go to standard error; with --strict the first warning is an error."""
+    """Return the funnel. Write warnings to standard error; with --strict the first warning is an error."""
     plain = args.file != STDIN and args.source.is_plain
     with warnings.catch_warnings(record=True) as issued:
         warnings.simplefilter("error" if args.source.strict else "always", QueryWarning)

@@ -31,7 +31,7 @@ def test_a_difference_on_a_short_stream_is_decided(run) -> None:  # type: ignore
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        (["--contained"], "the right has all that the left has on streams of up to 2 events"),
+        (["--contained"], "the right query has all matches of the left on streams of up to 2 events"),
         ([], "no difference on streams of up to 2 events"),
     ],
 )
@@ -69,7 +69,7 @@ def test_queries_of_different_languages_are_compared_by_formulas_of_cel_which_ar
     code, said, _ = run("equiv", within, "(A ; B) PARTITION BY [id] WITHIN 10 seconds", "--language", "sase",
                         "--language-right", "cel", "--contained")  # fmt: skip
     assert (code, "whose times never decrease" in said) == (0, True)
-    assert "compared as CEL, which is the same where every event has a time and no time decreases:" in said
+    assert "compared as CEL, with the same matches if every event has a time and no time decreases:" in said
     assert "  A IN a ; B IN b PARTITION BY [id] WITHIN 9.999999999999998 seconds\n" in said
     clause = "MATCH_RECOGNIZE (AFTER MATCH SKIP TO NEXT ROW PATTERN (A B) DEFINE A AS x > 1, B AS x < 2)"
     code, printed, _ = run("equiv", clause, "row : row", "--language", "row-pattern", "--language-right", "cel",
@@ -97,7 +97,7 @@ def test_without_a_proof_no_certificate_is_written(run, tmp_path) -> None:  # ty
     file = tmp_path / "proof.json"
     code, _, said = run("equiv", "A ; B", "A : B", "--certificate", str(file))
     assert (code, file.exists()) == (1, False)
-    assert "proof.json is not written: there is a certificate only where the claim is proved" in said
+    assert "proof.json is not written: only a proved claim has a certificate" in said
 
 
 def test_with_a_bound_of_0_nothing_is_looked_at_and_the_answer_says_so(run) -> None:  # type: ignore[no-untyped-def]
@@ -141,7 +141,7 @@ def test_an_error_in_a_query_of_a_certificate_names_file_and_field(run, tmp_path
 
 def test_languages_are_a_pair() -> None:
     for languages in (("cel",), ("cel", "cel", "cel"), "cel"):
-        with pytest.raises(IllFormed, match="expected a pair of names of languages"):
+        with pytest.raises(IllFormed, match="give a pair of names of languages"):
             equivalent("A", "A", languages=languages)  # type: ignore[arg-type]
 
 

@@ -522,7 +522,7 @@ def test_an_answer_that_cannot_be_written_is_an_error(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert status(*command.split("|"), stdout=stdout()) == 2
-    assert capsys.readouterr().err.splitlines()[-1].startswith("cerify: cannot write: ")
+    assert capsys.readouterr().err.splitlines()[-1].startswith("cerify: cannot write to standard output: ")
 
 
 @pytest.mark.usefixtures("files")

@@ -392,8 +392,8 @@ def run(*arguments: str) -> str:
         (["(A ; B) FILTER A.n = B.n - 1", "s.csv"], "4 events, 2 matches"),
         (["A AS x", "s.csv", "--language", "core-cel"], "4 events, 2 matches"),
         (["prior(A, B)", "--language", EXPRESSION], "3 states, 6 arrows"),
-        (["prior(A, B)", "s.csv", "--language", EXPRESSION], "4 events, it takes place at 2"),
-        (["prior(A(X), B(Y)) and X = 3", "s.csv", "--language", EXPRESSION], "4 events, it takes place at 1"),
+        (["prior(A, B)", "s.csv", "--language", EXPRESSION], "4 events, it takes place at 2 of them"),
+        (["prior(A(X), B(Y)) and X = 3", "s.csv", "--language", EXPRESSION], "4 events, it takes place at 1 of them"),
     ],
 )
 def test_the_command_draws(folder: Path, arguments: list[str], says: str) -> None:
@@ -418,7 +418,7 @@ def test_the_command_prints(folder: Path) -> None:
 def test_of_many_matches_the_first_are_drawn(folder: Path) -> None:
     (folder / "s.csv").write_text("type\n" + "A\n" * 40, encoding="utf-8")
     assert run("A+", "s.csv", "-o", "x.svg") == "x.svg: 40 events, 16 matches, and there are more\n"
-    says = "x.svg: 40 events, it takes place at 40; only the first 16 are drawn\n"
+    says = "x.svg: 40 events, it takes place at 40 of them; only the first 16 are drawn\n"
     assert run("A", "s.csv", "--language", EXPRESSION, "-o", "x.svg") == says
 
 

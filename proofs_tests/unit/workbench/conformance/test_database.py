@@ -148,7 +148,7 @@ def test_the_version_is_what_the_server_says() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("json",), "'json' is not a module of the DB-API: it has no connect"),
+        (("json",), "'json' is not a DB-API module: it has no `connect`"),
         (("sqlite3",), r"sqlite3.connect\(\) failed: .*'database'"),
         (("sqlite3", "/no/such/folder/file"), r"sqlite3.connect\(/no/such/folder/file\) failed: unable to open"),
     ],
@@ -159,7 +159,7 @@ def test_a_database_that_cannot_be_opened_is_an_input_error(arguments: tuple[str
 
 
 def test_a_module_that_is_not_there_is_an_input_error() -> None:
-    with pytest.raises(InputError, match="the module 'no_such_database' of the DB-API cannot be imported"):
+    with pytest.raises(InputError, match="the DB-API module 'no_such_database' cannot be imported"):
         main("no_such_database")
 
 
