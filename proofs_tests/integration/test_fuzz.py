@@ -234,7 +234,7 @@ def test_another_fault_with_the_same_cause_is_not_known(tmp_path: Path) -> None:
     assert re.search(r"query .* FILTER \w+\.\w+ < ", both.stdout)
     mended = fuzz("--cases", "20", "--known", str(stored), *planted(tmp_path, "pass"))
     assert mended.returncode == 0
-    assert "not as known: FILTER: extra" in mended.stdout
+    assert "no longer known: FILTER: extra" in mended.stdout
 
 
 def test_what_is_known_has_to_be_what_fuzz_printed(tmp_path: Path) -> None:
@@ -289,7 +289,7 @@ def test_guided_streams_match_more_often_than_random_ones(run: Run) -> None:
 def test_an_engine_that_does_not_speak_the_language_is_told_so(tmp_path: Path) -> None:
     done = fuzz("--language", "sase", "--cases", "5", *planted(tmp_path, "pass"))
     assert done.returncode == 1
-    assert "ended early: the engine does not speak sase, but cel\n" in done.stdout
+    assert "ended early: the engine does not support the language sase; it supports cel\n" in done.stdout
 
 
 def test_what_goes_into_a_pipe_is_not_broken_into_lines(tmp_path: Path) -> None:

@@ -106,7 +106,10 @@ if TYPE_CHECKING:
 
 
 def result_of(d: Disagreement, language: Language[Any], consumption: Consumption = Consumption.NONE) -> CaseResult:
-    """Return the shrunk disagreement as the result of a case. If the definition gave no answer, it expects no match."""
+    """Return the shrunk disagreement as the result of a case.
+
+    If the definition gave no answer, the case expects no match.
+    """
     schema = d.stream.schema
     case = Case(
         id=f"case {d.index}",
@@ -125,8 +128,8 @@ def result_of(d: Disagreement, language: Language[Any], consumption: Consumption
 
 
 def why(result: CaseResult, held: Mapping[str, str] = {}) -> str:
-    """Return the explanation of the first difference; "" if there is none. held: the choices of a policy."""
-    if first_difference(result) is None:  # told before the choices are tried one by one, which takes long
+    """Return an explanation of the first difference; "" if there is none. held: the choices of a policy."""
+    if first_difference(result) is None:  # checked first, because trying the choices one by one takes long
         return ""
     consumption = result.case.consumption
     plain = consumption is Consumption.NONE
@@ -261,14 +264,15 @@ def _print_spark(found: CampaignVerdicts, ran: Ran, out: Path) -> None:
         for row in found.disputed:
             console.print(f"  {row['language']}, case {row['case']}: {row['query']}: {row['detail']}")
     if ran.before:
-        console.print(f"{ran.before:,} cases were done before")
+        console.print(f"{ran.before:,} cases were done in earlier calls")
     if ran.deaths:
         console.print(f"{ran.deaths:,} workers died")
     if ran.ended is not None:
         console.print(f"ended early: {ran.ended}")
     if not found.agreed and not found.wrong:
         console.print("no case could be compared")
-    console.print(f"{found.per_second:,.0f} cases per second of a worker; {ran.cases:,} cases now, {ran.seconds:.1f} s")
+    rate = f"{found.per_second:,.0f} cases per second and worker"
+    console.print(f"{rate}; {ran.cases:,} cases in this call, {ran.seconds:.1f} s")
     console.print(f"report: {out / 'report.html'}")
 
 
@@ -292,7 +296,8 @@ def run_streams(
     with progress() as shown, interruptible(), Engine(argv, limits) as engine:
         name = f"{engine.info.name} {engine.info.version}"
         if language.name not in engine.info.languages:
-            raise InputError(f"the engine does not speak {language.name}; it speaks {', '.join(engine.info.languages)}")
+            names = ", ".join(engine.info.languages)
+            raise InputError(f"the engine does not support the language {language.name}; it supports {names}")
         output = "valuations" if language.results else "matches"
         asking, oracle = partial(shown, "asking"), Oracle(choices={language.name: held})
         found = search(engine, language, query, longest, output, asking, oracle)
@@ -343,9 +348,9 @@ def _print_streams(name: str, query: str, found: StreamSearch, held: Mapping[str
 Progress = Callable[[Summary], None]
 UNDER_TEST = tuple(name for name in EVALUATORS if name != DENOTATIONAL)
 """The built-in evaluators that can be compared with the definition."""
-REASONS = 8  # why cases were not compared: the most frequent reasons
-RESTARTS = 50  # of an engine, over a whole campaign with its shrinking
-TRIES = 400  # questions to an engine to make a disagreement smaller
+REASONS = 8  # the most reasons listed for cases that were not compared
+RESTARTS = 50  # the most restarts of an engine in a whole campaign
+TRIES = 400  # the most questions to an engine to make a disagreement smaller
 
 PROFILES = list(
     dict.fromkeys(name for language in generated_languages() for name in language.require_cases().generator().profiles)
@@ -367,7 +372,7 @@ class FuzzArguments:
         "--evaluator",
         type=ChoiceOption(UNDER_TEST),
         multiple=True,
-        help="A built-in evaluator; with --spark more than one, or all by default.",
+        help="Test this built-in evaluator; with --spark, may be given again, and all are tested by default.",
     )
     engine: str | None = option(
         "--engine", help=f"An engine by name: {', '.join(NAMES)}.", shell_complete=completes(lambda _: NAMES)
@@ -394,7 +399,7 @@ class FuzzArguments:
         "--consumption",
         type=CONSUMPTIONS,
         default=Consumption.NONE.value,
-        help="What a match takes away from later ones.",
+        help="Which events a match takes away from later matches; any: all events up to its position.",
     )
     output: Literal["matches", "valuations", "both"] = option(
         "--output", type=ChoiceOption(list(OUTPUTS)), default="matches", help="What is compared."
@@ -414,27 +419,27 @@ class FuzzArguments:
         "--tries",
         type=AtLeast(0),
         default=TRIES,
-        help="Ask an engine so many questions to make a disagreement smaller; 0 leaves it as it was found.",
+        help="Ask an engine at most this many questions to make a disagreement smaller.",
     )
     known: Path | None = option(
         "--known",
         type=FILE,
         metavar="FILE",
-        help="Output of an earlier call with --json: wrong answers that it has too are known, and do not count.",
+        help="The --json output of an earlier call: the wrong answers in it are known, and do not count.",
     )
     policies: tuple[Path, ...] = option(
         "--policy",
         type=FILE,
         multiple=True,
-        help="Count the choices that this profile declares as right; may be given again, for another language.",
+        help="Accept the choices that this profile declares; may be given again, for another language.",
     )
     only: int | None = option("--case", type=AtLeast(0), metavar="N", help="Run only the case of this number.")
     together: int = option(
         "--together", type=AtLeast(1), default=1, help="Use each query for this many cases in a row."
     )
-    query: str | None = option("--query", metavar="QUERY", help="Ask only this query; needs --all-streams.")
+    query: str | None = option("--query", metavar="QUERY", help="Test only this query; needs --all-streams.")
     longest: int | None = option(
-        "--all-streams", type=AtLeast(1), metavar="N", help="With --query: ask it on all streams of at most N events."
+        "--all-streams", type=AtLeast(1), metavar="N", help="Test the --query on all streams of at most N events."
     )
     processes: int | None = option(
         "--processes", type=AtLeast(1), help="The number of processes, for --evaluator.  [default: one for each core]"
@@ -523,7 +528,8 @@ class FuzzArguments:
             raise click.UsageError("--spark does not support --consumption; leave it out")
         generator = self.known_language.require_cases().generator()
         if self.profile_name not in generator.profiles:
-            raise click.UsageError(f"{self.language} has the profiles {', '.join(generator.profiles)}")
+            known = ", ".join(generator.profiles)
+            raise click.UsageError(f"{self.language} has no profile {self.profile_name}; use one of {known}")
         if self.known_language.results and self.output != "matches":
             raise click.UsageError(
                 f"a match of {self.known_language.title} always has its bindings and its result: leave --output out"
@@ -549,7 +555,10 @@ class FuzzArguments:
         )
 
     def plan(self) -> CampaignPlan:
-        """Return the campaign as a plan for this process. Raises Unsupported for a selection the language lacks."""
+        """Return the campaign as a plan for this process.
+
+        Raises Unsupported for a selection strategy that the language does not have.
+        """
         plan = plan_of(
             self.known_language,
             self.profile_name,
@@ -580,13 +589,14 @@ class FuzzArguments:
 @click.command("fuzz")
 @takes(FuzzArguments)
 def fuzz_command(args: FuzzArguments) -> int:
-    """Test an engine on random cases: compare with the semantics, shrink what differs.
+    """Test an engine on random cases: compare its answers with the semantics, and shrink cases that differ.
 
-    COMMAND starts the engine, which speaks the protocol on standard input and output.
+    COMMAND starts the engine, which answers by the protocol on standard input and output.
 
-    A disagreement is judged again by the plain definition; if cerify contradicts itself the case is disputed. After ten
-    seconds, each result is also printed on standard error as it is found, with --json as an object. With --query, the
-    engine answers one query on all short streams, made of the query's event types, one other type, and its constants.
+    A disagreement is judged again by the plain definition. If cerify contradicts itself, the case is disputed. After
+    ten seconds, each result is also printed on standard error as it is found, with --json as an object. With --query,
+    the engine answers one query on all short streams. They have the event types and constants of the query, and one
+    other type.
 
     Exit status: 0 if all compared cases agree, apart from known causes; 1 if some do not, or if fewer than one in ten
     could be compared; 2 on an error. If the command is interrupted, the results so far are printed, and the status is
@@ -682,7 +692,7 @@ def run_engine(args: FuzzArguments, progress: Progress, known: KnownDisagreement
             return name, plan, Summary(args.cases, ended=ended)
         if args.language not in engine.info.languages:
             names = ", ".join(engine.info.languages) or "none"
-            ended = f"the engine does not speak {args.language}, but {names}"
+            ended = f"the engine does not support the language {args.language}; it supports {names}"
             return name, plan, Summary(args.cases, ended=ended)
         for warning in unknown_names(engine.info.claims):
             echo(f"cerify: warning: {warning}", error=True)
@@ -777,7 +787,7 @@ def _print(name: str, plan: CampaignPlan, call: FuzzArguments, summary: Summary,
     for found, group in by_cause(old, plan.language).items():
         console.print(f"known: {found}, {plural(len(group), 'case')}")
     for gone in known.gone:
-        console.print(f"not as known: {gone}, for which no answer is as before")
+        console.print(f"no longer known: {gone}: no query of this cause has the same wrong answer as before")
     causes = by_cause((d for d in summary.disagreements if not known.has(d, plan.language)), plan.language)
     for found, group in causes.items():
         _print_disagreement(console, str(found), group, call)
@@ -788,7 +798,7 @@ def _print(name: str, plan: CampaignPlan, call: FuzzArguments, summary: Summary,
     if len(causes) > 1:
         console.print(f"{len(causes)} causes, as far as the operators and the difference tell")
     if summary.resumed:
-        console.print(f"{summary.resumed:,} cases were done before")
+        console.print(f"{summary.resumed:,} cases were done in earlier calls")
     if summary.ended is not None:
         console.print(f"ended early: {summary.ended}")
     if summary.stopped is not None:

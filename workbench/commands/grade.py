@@ -91,7 +91,7 @@ class GradeArguments:
         metavar="FILE",
         help="Write the exercises without their answers to this file.",
     )
-    as_json: bool = option("--json", is_flag=True, help="Print JSON: of the list, a line for each exercise.")
+    as_json: bool = option("--json", is_flag=True, help="Print JSON; for a list, a line for each exercise.")
 
     @property
     def tasks(self) -> Mapping[str, Exercise]:
@@ -105,7 +105,10 @@ class GradeArguments:
         if every and not found:
             languages = ", ".join(sorted({one.language for one in every}))
             sessions = ", ".join(sorted({str(one.session) for one in every if one.session})) or "none"
-            raise InputError(f"there is no such exercise; the languages are {languages}, the sessions {sessions}")
+            raise InputError(
+                "no exercise has this language and session; there are exercises of the languages "
+                f"{languages}, and of the sessions {sessions}"
+            )
         return found
 
     def require_consistent(self) -> None:
@@ -131,13 +134,14 @@ class GradeArguments:
 def grade_command(args: GradeArguments) -> int:
     """Practise: write a formula for a sentence.
 
-    Without arguments, list the exercises. With an ID, print its sentence. With a FORMULA too, decide whether the
-    formula means the sentence; if it does not, show a shortest stream on which it differs, and what to look at. With
-    --file, mark a sheet of answers: one point for each exercise that the same options list; without such options, for
-    each that is answered. With --folder, mark many such sheets; a file that cannot be read gets no points and a reason.
+    Without arguments, list the exercises. With an ID, print its sentence. With an ID and a FORMULA, decide whether the
+    formula expresses the sentence; if it does not, show a shortest stream on which it differs, and a hint. With --file,
+    mark a sheet of answers, with one point for each exercise. The exercises are those that --language, --session and
+    --exercises choose; without these options, those that are answered. With --folder, mark many such sheets; a file
+    that cannot be read gets no points and a reason.
 
-    Exit status: 0 if the formula is right (for a sheet: all of them; for a folder: if every file could be read), 1 if
-    it is wrong, 2 on an error.
+    Exit status: 0 if the formula is right (for a sheet: if all formulas are; for a folder: if every file could be
+    read), 1 if not, 2 on an error.
     """
     args.require_consistent()
     if args.students is not None:
@@ -179,7 +183,10 @@ def _graded(task: Exercise, formula: str, as_json: bool) -> int:
 
 
 def _tasks_for(args: GradeArguments, answered: Collection[str]) -> dict[str, Exercise]:
-    """Return the exercises that count: the ones that options choose, or else the answered ones. Raises InputError."""
+    """Return the exercises to mark: those that options choose, or without options the answered ones.
+
+    Raises InputError.
+    """
     limited = args.source != COURSE or args.language is not None or args.session is not None
     return {id_: one for id_, one in args.tasks.items() if limited or id_ in answered}
 
@@ -208,7 +215,10 @@ def _folder(args: GradeArguments, folder: Path) -> int:
 
 
 def _write_sheets(path: Path, page: str) -> None:
-    """Write a page. If the name ends in .pdf, a Chromium on this machine prints it as PDF. Raises Unsupported."""
+    """Write a page. If the name ends in .pdf, print the page as PDF with the Chromium of this machine.
+
+    Raises Unsupported if that fails.
+    """
     if path.suffix == ".html":
         write_whole(path, page)
         return
@@ -236,7 +246,7 @@ def _sheet(args: GradeArguments, file: Path) -> int:
         raise _not_marked(args, error) from None
     try:
         tasks = _tasks_for(args, answers)
-    except UnusableAnswer as error:  # what is printed here may be shown to students
+    except UnusableAnswer as error:  # students may see this output, so it must not reveal the answer
         raise InputError(error.withheld) from None
     if not tasks:
         raise _not_marked(args, InputError(f"{file} answers none of the exercises that `cerify grade` lists"))
@@ -258,7 +268,7 @@ def _sheet(args: GradeArguments, file: Path) -> int:
 
 
 def _not_marked(args: GradeArguments, error: InputError) -> InputError:
-    """Return the error, after writing it also to the file of marks, which Gradescope reads in any case."""
+    """Return the error, after writing it to the file of marks, because Gradescope always reads that file."""
     if args.out is not None:
         write_whole(args.out, json.dumps(grading.not_marked(error), indent=1) + "\n")
     return error
@@ -276,7 +286,7 @@ def _list(args: GradeArguments) -> int:
         for task in together:
             echo(f"  {task.id:{width}}  {LEVELS[task.level]:8}  {task.sentence}")
     again = grading_grade_command(args.source)
-    echo(f"{again} ID tells more of one, {again} ID FORMULA grades, {again} --show ID has the answer")
+    echo(f"{again} ID prints an exercise, {again} ID FORMULA grades a formula, {again} --show ID prints the answer")
     return 0
 
 

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 
 TABLE_ROWS = 100
 MOST_LINES = 1_000_000  # the most lines of JSON without --limit
-LINES_TOGETHER = 20_000  # lines printed at once if all matches are known; else each is printed when it is found
+LINES_TOGETHER = 20_000  # lines printed at once if all matches are known; else each match is printed when it is found
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,8 @@ class MatchArguments:
     evaluator: str | None = option(
         "--evaluator",
         type=ChoiceOption(EVALUATORS),
-        help="By automaton, by automaton in compiled loops, or by the definition: slow, for all formulas.  "
-        "[default: automaton, or the definition if the automaton does not support the query]",
+        help="kernel: the automaton in compiled loops; denotational: the definition, which is slow but supports every "
+        "query.  [default: automaton, or denotational if the automaton does not support the query]",
     )
     source: FileSource = group(FileSource)
     output: Literal["matches", "rows"] | None = option(
@@ -107,8 +107,8 @@ class MatchArguments:
         "--reading",
         multiple=True,
         metavar="NAME=VALUE",
-        help="Another answer to what the papers of SASE+, SQL or Sigma leave open, as window=closed, nulls=last; may "
-        "be given again.",
+        help="Another answer to a question that the papers of SASE+, SQL or Sigma leave open, as window=closed, "
+        "nulls=last; may be given again.",
     )
     selection: str = option(
         "--selection",
@@ -120,7 +120,7 @@ class MatchArguments:
         "--consumption",
         type=CONSUMPTIONS,
         default=Consumption.NONE.value,
-        help="Which events a match takes away from later ones; any: all events up to its position.",
+        help="Which events a match takes away from later matches; any: all events up to its position.",
     )
     time_limit: float | None = option(
         "--time-limit",
@@ -205,9 +205,9 @@ def match_command(args: MatchArguments) -> int:
 
 
 def _with_query(args: MatchArguments) -> MatchArguments:
-    """Return the arguments, with the query that --query-file gives as data written as text.
+    """Return the arguments, with the text of the query that --query gives as JSON.
 
-    The first argument is then a file of events.
+    With --query, the first argument is a file of events.
     """
     if args.query_file is None:
         return args
@@ -220,8 +220,9 @@ def _with_query(args: MatchArguments) -> MatchArguments:
 
 
 def _pasted(args: MatchArguments) -> tuple[MatchArguments, Pasted | None]:
-    """Return the arguments, with the clause of a pasted text as their query, and the pasted text, None if there is
-    none.
+    """Return the arguments and the pasted text, or None if the query is not one of SQL.
+
+    With a pasted text, the query of the arguments is its MATCH_RECOGNIZE clause.
     """
     if "row_reading" not in language_named(args.language).settings:
         if args.dialect is not None:
@@ -242,7 +243,7 @@ def _pasted(args: MatchArguments) -> tuple[MatchArguments, Pasted | None]:
 
 
 def _warn_of_divisions(divisions: Iterable[Product], args: MatchArguments) -> None:
-    """Warn on standard error of divisions of integers, unless an option says how to divide them."""
+    """Warn on standard error of divisions of integers, unless --dialect or --reading determines their result."""
     from cerify.semantics.row_pattern.check import WHOLE
     from cerify.semantics.row_pattern.syntax import show_expression
 
@@ -252,7 +253,7 @@ def _warn_of_divisions(divisions: Iterable[Product], args: MatchArguments) -> No
 
 
 def _table_of(pasted: Pasted, S: Stream, reading: RowReading) -> PastedTable:
-    """Return a pasted text over a table, and write its warnings to standard error."""
+    """Return a pasted text with the table that it reads, and write its warnings to standard error."""
     with echoed_warnings(pasted.text):
         return pasted.over(S, reading)
 
@@ -288,9 +289,10 @@ def _print(
 def _print_parts(
     lang: Language[Any], plan: Plan[Any], options: Options, args: MatchArguments
 ) -> tuple[int, int | None]:
-    """Print positions of matches as JSON while a Parquet file is read, part by part, if no option needs the whole file.
+    """Print matches as JSON while a Parquet file is read, part by part, if no option needs the whole file.
 
-    Return the number of matches printed, and the exit status; None if the whole file must be read for more matches.
+    Return the number of printed matches, and the exit status. The status is None if the whole file must be read for the
+    other matches.
     """
     alone = args.as_json and not (args.out or args.attributes is not None or args.evaluator or args.valuations)
     whole = options.consumption is not Consumption.NONE or type(lang.evaluators).open_test is not Evaluators.open_test
@@ -324,7 +326,7 @@ def _matches_to_show(plan: Plan[Any], S: Stream, args: MatchArguments) -> Iterab
 
 @contextmanager
 def _pointing_to_denotational(plan: Plan[Any]) -> Iterator[None]:
-    """Add a hint to the message of Unsupported that the definition can evaluate the query, unless it was tried."""
+    """Add to the message of Unsupported that the definition can evaluate the query, unless it was already tried."""
     try:
         yield
     except Unsupported as error:
@@ -335,7 +337,7 @@ def _pointing_to_denotational(plan: Plan[Any]) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Shown:
-    """What is shown of a match besides its positions: attributes of its events, and whether the match is open."""
+    """The data of a match to show besides its positions: attributes of its events, and whether the match is open."""
 
     S: Stream
     attributes: list[str] | None
@@ -373,7 +375,10 @@ def _write(found: Iterable[Match], S: Stream, is_open: Callable[[Match], bool] |
 
 
 def _print_json(matches: Iterable[Match], shown: Shown, most: int, first: int = 0) -> int:
-    """Print the matches from index `first` up to `most`, a line each. Return their number; most + 1 if more exist."""
+    """Print the matches from index `first` up to `most`, a line each.
+
+    Return the number of matches printed so far, including those before `first`; most + 1 if there are more.
+    """
     arrays = matches.arrays if isinstance(matches, Matches) else None
     if arrays is not None and shown.attributes is None and shown.is_open is None:
         for start in range(first, min(len(arrays), most), LINES_TOGETHER):
@@ -403,7 +408,7 @@ def _json_line(match: Match, shown: Shown) -> str:
 
 
 def _print_rows(made: OutputTable, args: MatchArguments) -> int:
-    """Print the rows, with --json as one object with all rows unless there is a limit; with -o write them to a file."""
+    """Print the rows, with --json as one object; with -o write them to a file. Return the exit status."""
     if args.out is not None:
         return _write_rows(made, args)
     shown = made.rows[: args.limit or (None if args.as_json else TABLE_ROWS)]

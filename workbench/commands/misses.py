@@ -1,4 +1,4 @@
-"""cerify misses: show how far the sequences of a query came, and what the incomplete ones lacked."""
+"""cerify misses: show how far each start of a sequence came, and which step incomplete sequences lacked."""
 
 from __future__ import annotations
 

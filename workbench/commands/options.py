@@ -81,13 +81,13 @@ RULES = (".eql", ".toml", ".sql", ".yml", ".yaml")
 
 
 class EventsPath(click.Path):
-    """An option type: a path to a file of events. If such a file was given before the query, the error says so."""
+    """An option type: a path to a file of events. If the query and the file are swapped, the error says so."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         query = "" if ctx is None else str(ctx.params.get("query"))
         swapped = value.endswith(RULES) or not (value == "-" or os.path.exists(value))
         if swapped and os.path.isfile(query) and not query.endswith(RULES):  # isfile is False for an invalid name
-            self.fail(f"{query!r} is a file: it comes after the query", param, ctx)
+            self.fail(f"{query!r} is a file of events: give the query first, then the file", param, ctx)
         return super().convert(value, param, ctx)
 
 
@@ -95,7 +95,7 @@ EVENTS = EventsPath(allow_dash=True, readable=False)
 
 
 class OutputPath(click.Path):
-    """An option type: a file or folder to write. Before any work begins, it is checked that this is possible."""
+    """An option type: a file or folder to write. It is an error, before any work begins, if that is not possible."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         path = Path(str(super().convert(value, param, ctx)))
@@ -114,11 +114,11 @@ OUTPUT_FOLDER = OutputPath(file_okay=False, path_type=Path)
 
 
 def format_of(out: Path, given: OutputFormat | None = None) -> OutputFormat:
-    """Return the format for a file with a table: the given one, or the one of its suffix. Raises UsageError."""
+    """Return the format for a file with a table: the given format, or the format of its suffix. Raises UsageError."""
     found = given or OUTPUT_SUFFIXES.get(out.suffix.lower())
     if found is None:
         known = ", ".join(OUTPUT_SUFFIXES)
-        raise click.UsageError(f"{out} must end in one of {known}; or give --output-format")
+        raise click.UsageError(f"the file {out} must end in one of {known}; or give --output-format")
     return found
 
 
@@ -166,7 +166,10 @@ reading_option = click.option("--reading", "readings", multiple=True, metavar="N
 
 
 def completes(names: Callable[[click.Context], Iterable[str]]) -> Callable[..., list[str]]:
-    """Return a shell completion: the names that begin like the text typed; none if looking them up fails."""
+    """Return a function for shell completion, which returns the names that begin with the typed text.
+
+    It returns no names if `names` raises CerifyError.
+    """
 
     def complete(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
         with suppress(CerifyError):
@@ -222,7 +225,7 @@ def sql_dialect(flag: str = "--dialect", of: str = "QUERY") -> Any:
 
 
 def row_readings() -> Any:
-    """Return a dataclass field for the readings of MATCH_RECOGNIZE that a text can express."""
+    """Return a dataclass field for --reading, for those readings of MATCH_RECOGNIZE that a clause can express."""
     return option("--reading", multiple=True, metavar="NAME=VALUE", help=READINGS)
 
 
@@ -297,7 +300,7 @@ class FileSource:
     round_times: bool = option("--round-times", is_flag=True, help="Drop digits of times beyond microseconds.")
     type_column: str = option("--type", metavar="COLUMN", default=TYPE, help="The field with the type of an event.")
     untyped_as: str | None = option(
-        "--default-type", metavar="TYPE", help="The type of events that have none, such as the rows of a sensor."
+        "--default-type", metavar="TYPE", help="The type of events without a type, such as the rows of a sensor."
     )
     sort: bool = option("--sort", is_flag=True, help="Sort the events by their time; positions count in that order.")
     records: str | None = option(
@@ -321,7 +324,7 @@ class FileSource:
     strict: bool = option(
         "--strict",
         is_flag=True,
-        help="Treat it as an error if no event has a name, or if values of two kinds are compared.",
+        help="It is an error if no event has a name of the query, or if the query compares values of two kinds.",
     )
 
     def schema_for(self, language: str) -> Schema | None:
@@ -360,7 +363,7 @@ class FileSource:
         return {old: new for old, _, new in pairs}
 
     def read_for(self, query: str, language: str, file: str | tuple[str, ...]) -> Stream:
-        """Read the events of a file for a query; write warnings to standard error where the two do not fit.
+        """Return the events of files; warn on standard error of parts of the query that do not fit them.
 
         With --strict the first warning is an error. Raises InputError, IllFormed.
         """
@@ -369,17 +372,17 @@ class FileSource:
         return S
 
     def warn_of_fit(self, query: str, language: str, S: Stream, tree: Any = None) -> None:
-        """Write warnings to standard error where a query and its events do not fit; with --strict the first is an
-        error.
+        """Warn on standard error of parts of a query that do not fit the events.
 
-        tree: the syntax tree of the query, if `query` is not written in this language itself.
+        With --strict the first warning is an error. tree: the syntax tree of the query, if `query` is not a text of
+        this language, for example because it is a SELECT.
         """
         lang = language_named(language)
         for warning in require_fit(lang, lang.syntax.parse(query) if tree is None else tree, S, self.strict):
             warn(warning, query)
 
     def read_in(self, lang: Language[Any], files: tuple[str, ...], default_type: str | None = None) -> Stream:
-        """Read the events of files, in the language's own format if it has one, otherwise as `read_stream` does."""
+        """Return the events of files, read in the language's own format if it has one, else by `read_stream`."""
         own = None
         if self.format_ is None:
             with _notes():
@@ -393,7 +396,10 @@ class FileSource:
         return self._as_asked(own, ", ".join(files), lang.title)
 
     def _as_asked(self, S: Stream, file: str, title: str) -> Stream:
-        """Return the events of a file in the language's own format, sorted if --sort is given. Raises InputError."""
+        """Return the events that were read in the language's own format, sorted if --sort is given.
+
+        Raises InputError for an option that does not apply to this format.
+        """
         given = {
             "--time-unit": self.time_unit,
             "--time-format": self.time_format,
@@ -407,8 +413,8 @@ class FileSource:
         for name, value in given.items():
             if value:
                 raise InputError(
-                    f"{name} does not apply to {file}, whose documents are read as {title} defines them; leave it "
-                    "out, or give --format jsonl, which reads a file as any other log"
+                    f"{name} does not apply to {file}, whose documents are read as {title} defines them; leave the "
+                    "option out, or give --format jsonl to read the file like any other log"
                 )
         return sorted_by_time(S) if self.sort else S
 
@@ -442,7 +448,7 @@ class FileSource:
 
 
 def _has_time(S: Stream) -> bool:
-    """Return whether an event has a time; for a stream with a table only the column is checked."""
+    """Return whether an event of the stream has a time. For a stream with a table, only the column is checked."""
     if TIME in S.unread:
         return True
     if S.is_columnar:
@@ -457,9 +463,9 @@ def schema_of(
     times: TimeReading = TimeReading(),
     language: str = DEFAULT,
 ) -> Schema:
-    """Read the schema that an option gives as JSON, or as a file of events. Raises InputError, IllFormed.
+    """Return the schema that an option gives as JSON, or that a file of events has. Raises InputError, IllFormed.
 
-    A file of events is read as for a query of the language.
+    A file of events is read in the same way as for a query of the language.
     """
     lang = language_named(language)
     default_type = lang.row_type
@@ -481,7 +487,7 @@ def warn(warning: QueryWarning, query: str) -> None:
 
 @contextmanager
 def echoed_warnings(query: str) -> Iterator[None]:
-    """Write the warnings about a query, and about files that are read inside, to standard error, each once."""
+    """Write the warnings about a query, and about files that this context reads, to standard error, each once."""
     with warnings.catch_warnings(record=True) as issued:
         warnings.simplefilter("always", QueryWarning)
         yield
@@ -493,7 +499,7 @@ def echoed_warnings(query: str) -> Iterator[None]:
 
 
 def warn_of_never(lang: Language[Any], query: Any, schema: Schema | None, text: str) -> None:
-    """Warn on standard error about parts of a query that can never match, if a decision is quick."""
+    """Warn on standard error about parts of a query that can never match, if that can be decided quickly."""
     with suppress(BudgetExceeded, Unsupported), Budget(seconds=SOON).timed():
         for problem in lang.syntax.check(query, schema).problems:
             if problem.rule == "never":
@@ -502,7 +508,7 @@ def warn_of_never(lang: Language[Any], query: Any, schema: Schema | None, text: 
 
 @contextmanager
 def _notes() -> Iterator[None]:
-    """Write to standard error, inside this context, notes about data that the readers leave out of files."""
+    """Write notes to standard error about data that the readers in this context leave out of files."""
     with warnings.catch_warnings(record=True) as issued:
         warnings.simplefilter("always", InputWarning)
         yield
@@ -513,7 +519,7 @@ def _notes() -> Iterator[None]:
 # ---------------------------------------------------------------------------------------------------------------------
 # The progress of long commands on standard error: a bar on a terminal, elsewhere a line now and then.
 
-EVERY = 20.0  # seconds between two lines where there is no terminal
+EVERY = 20.0  # seconds between two lines if standard error is not a terminal
 
 Report = Callable[[str, int, int], None]
 """A function that is called with the name of a step, the amount done, and the total amount."""
@@ -564,7 +570,7 @@ def progress(every: float = EVERY) -> Iterator[Report]:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP raise KeyboardInterrupt in this context, so that the results so far are reported."""
+    """Let SIGTERM and SIGHUP raise KeyboardInterrupt in this context, so that a command can report results so far."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
@@ -587,8 +593,9 @@ EARLY_SECONDS = 10.0
 class EarlyResults:
     """A printer that writes results of a long run to standard error as they are found.
 
-    A run shorter than `seconds` prints none. Standard output gets the report only, so that programs read it in the same
-    way after short and long runs. Example: early = EarlyResults(); early.add("d1 ..."); early.print_due()
+    In a run shorter than `seconds`, it prints nothing. Standard output gets only the report, so that programs can read
+    it in the same way after short and long runs. Example: early = EarlyResults(); early.add("d1 ...");
+    early.print_due()
     """
 
     seconds: float = field(default_factory=lambda: EARLY_SECONDS)
@@ -609,7 +616,7 @@ class EarlyResults:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What a command prints of a file that it has written.
+# The line that a command prints about a file that it has written.
 
 
 def echo_written(query: str, language: str, file: Path, summary: str, as_json: bool) -> None:

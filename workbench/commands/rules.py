@@ -37,7 +37,7 @@ NAMED = re.compile(r"(?m)^(?:name|id):[ ]*['\"]?([^\s'\"#]+)")
 
 @dataclass(frozen=True)
 class DetectionRule:
-    """A detection rule: its id, by which rules of two folders are paired, its name, path, text, tree and language."""
+    """A detection rule. Rules of two folders are paired by their ids. query: the syntax tree of the text."""
 
     id: str
     name: str
@@ -83,14 +83,14 @@ def read_rules(path: Path) -> RuleFolder:
             other += 1
         elif rule.id in rules:
             first = rules[rule.id].path
-            unreadable.append(UnreadableRule(str(file), f"the rule_id {rule.id} is also that of {first}"))
+            unreadable.append(UnreadableRule(str(file), f"{first} has the same rule_id {rule.id}; give it another one"))
         else:
             rules[rule.id] = rule
     return RuleFolder(rules, tuple(unreadable), other)
 
 
 def read_rule(source: str) -> DetectionRule:
-    """Read the rule in a file, or in the text itself. Raises InputError, ParseError."""
+    """Return the rule in a file, given its path, or the rule of a text in EQL. Raises InputError, ParseError."""
     path = Path(source)
     if path.suffix not in SUFFIXES or "\n" in source or not path.is_file():
         return DetectionRule(source, "", "", source, read_query(source, "eql")[1])
@@ -106,8 +106,8 @@ def read_rule(source: str) -> DetectionRule:
 def cases_of_rules(path: Path) -> tuple[list[Case], tuple[UnreadableRule, ...]]:
     """Return a case for each test log that `cerify vectors` writes for the rules of a file or a folder.
 
-    The feature of a case is the name of its rule, or its path. A file of Sigma has cases for each rule that raises
-    alerts. The unreadable rules of a folder are returned beside the cases. Raises InputError if no rule has a test log.
+    The feature of a case is the name of its rule, or the rule's path. A file of Sigma has cases for each rule that
+    raises alerts. Also return the unreadable rules of a folder. Raises InputError if no rule has a test log.
     """
     folder = read_rules(path)
     for bad in () if folder.rules else folder.unreadable:
@@ -117,8 +117,8 @@ def cases_of_rules(path: Path) -> tuple[list[Case], tuple[UnreadableRule, ...]]:
     if not cases:
         raise InputError(f"{path}: no rule in EQL or Sigma has a test log")
     if mixed:
-        message = f"{mixed} test logs are left out: a field has both texts and numbers there, but a stream has one type"
-        echo(f"cerify: note: {message} a field", error=True)
+        message = f"{mixed} test logs are left out: a field in them has both texts and numbers"
+        echo(f"cerify: note: {message}, but the protocol requires one type for each field", error=True)
     return cases, folder.unreadable
 
 
@@ -158,7 +158,7 @@ def _cases_of(folder: RuleFolder, shown: Report) -> tuple[list[Case], int]:
 
 
 def is_rule_folder(query: str) -> bool:
-    """Return whether a query names a folder with rule files."""
+    """Return whether a query is the path of a folder with rule files."""
     if len(query) >= 4096 or "\n" in query or not query.strip():  # Path() would be the current folder
         return False
     path = Path(query)
@@ -179,21 +179,22 @@ def with_rule_of(
 ) -> tuple[str, str]:
     """Return the text and the language of a query, or of the rule file that it names.
 
-    MATCH_RECOGNIZE may also be in a file .sql. For a SELECT around it, the text is the clause alone, with a note on
-    standard error, unless the caller takes statements. A clause in a dialect of SQL, or under other readings, is
-    rewritten as a clause of the standard. schema: as --schema takes it; it says which numbers are added to or
-    subtracted from times. takes_windows: whether an aggregate with OVER may become a column of that name.
+    MATCH_RECOGNIZE may also be in a file .sql. For a SELECT around a clause, return only the clause, with a note on
+    standard error, unless `takes_statements`. A clause in a dialect of SQL, or under other readings, is rewritten as a
+    clause of the standard. schema: the value of --schema; it determines which numbers are added to or subtracted from
+    times. takes_windows: whether an aggregate with OVER may become a column of that name.
 
     Raises InputError if the file is missing, or has no rule in EQL or Sigma.
     """
     if is_rule_folder(query):
         raise InputError(
-            f"{query} is a folder of rules; give one of its files. Only cerify check and diff take folders"
+            f"{query} is a folder of rules; give one of its files. Only cerify check, cerify diff and cerify conform "
+            "--suite take folders"
         )
     path = Path(query) if len(query) < 4096 and "\n" not in query else Path()
     if path.suffix in SUFFIXES and (path.is_file() or not re.search(r"[\s\[(]", query)):
         if not path.is_file():
-            raise InputError(f"no file {query}; to give a query that ends like a file name, put it in brackets")
+            raise InputError(f"no file {query}; if it is a query, put it in brackets")
         rule = read_rule(query)
         query, language = rule.text, rule.language
     takes_rows = _takes_rows(language)
@@ -226,9 +227,9 @@ def with_rule_of(
 def with_table_of(
     query: str, language: str, source: FileSource, files: Sequence[str], dialect: str | None, readings: Sequence[str]
 ) -> tuple[str, str, Stream | None]:
-    """Return what `with_rule_of` returns, and the rows that the clause reads; None if no dialect was given.
+    """Return the text and the language of a query, and the rows that its clause reads; None if no dialect was given.
 
-    The rows decide which numbers are added to or subtracted from times. They have aggregates with OVER as columns.
+    The rows determine which numbers are added to or subtracted from times. They have aggregates with OVER as columns.
     """
     if dialect is None or not _takes_rows(language):
         return (*with_rule_of(query, language, dialect=dialect, readings=readings), None)
@@ -253,14 +254,17 @@ def _sql_text(query: str) -> str:
 
 
 def _pasted_clause(query: str, dialect: str | None, readings: Sequence[str]) -> tuple[Pasted, RowReading]:
-    """Return the meaning of a pasted clause, and its reading; for a SELECT, write a note to standard error."""
+    """Return a pasted clause or SELECT, parsed in its dialect, and its reading.
+
+    For a SELECT, write a note to standard error.
+    """
     from cerify.statements import read_pasted, reading_texts, split_duration
 
     duration, others = split_duration(readings)
     with echoed_warnings(query):
         pasted = read_pasted(query, dialect or "standard", duration)
     if pasted.below is not None:
-        raise Unsupported("FROM has a query: give its rows as the file, and write FROM t")
+        raise Unsupported("FROM has a query; store the rows of this query in a file, give that file, and write FROM t")
     if pasted.statement is not None:
         echo("cerify: note: the matches are those of the clause MATCH_RECOGNIZE, before the rest of SELECT", error=True)
     return pasted, parse_reading(RowReading, [*reading_texts(pasted.reading), *others])
@@ -314,9 +318,9 @@ def _read_rule(file: Path, where: str) -> DetectionRule | None:
 
 
 def with_referenced_rules(file: Path, text: str) -> str:
-    """Return the text of Sigma rules, and after it the rules of other files in the folder that they refer to.
+    """Return the text of Sigma rules, followed by the rules of other files in the folder that they refer to.
 
-    So each line has the same number as in the file. The added rules raise no alerts of their own.
+    These rules come last, so that each line has the same number as in the file. They raise no alerts of their own.
     """
     known = set(re.findall(NAMED, text))
     wanted = [name for name in _references(text) if name not in known]
@@ -337,7 +341,7 @@ def with_referenced_rules(file: Path, text: str) -> str:
 
 
 def _references(text: str) -> list[str]:
-    """Return the names and ids under `rules:` of correlations, as the text has them."""
+    """Return the names and ids under `rules:` of the correlations in a YAML text."""
     blocks = re.findall(r"(?m)^[ ]+rules:[ ]*(\[[^\]]*\]|[^\s#\[].*|(?:\s*\n[ ]*-[ ]+.*)+)", text)
     return [name for block in blocks for name in re.findall(r"[^\s,'\"\[\]-][^\s,'\"\[\]]*", re.sub(r"#.*", "", block))]
 
@@ -355,7 +359,10 @@ def _table(file: Path, text: str) -> dict[str, Any]:
 
 
 def _line_of(text: str, query: str, offset: int) -> int:
-    """Return the line of the file for an offset in its query; the line of `query =` if the query has escapes."""
+    """Return the number of the line in the text of a file for an offset in its query.
+
+    If the query has escapes, so that the text does not contain it, return the line of `query =`.
+    """
     start = text.find(query)
     if start < 0:
         key = re.search(r"^\s*query\s*=", text, re.MULTILINE)

@@ -17,7 +17,7 @@ from cerify.semantics.predicates import show_name
 from cerify.semantics.stream_summary import StreamSummary, listed_names, shown_range, summarized
 from cerify.terminal import echo, echo_lines, printable, table_lines
 
-UNTYPED = "event"  # the type of events in a file that has none
+UNTYPED = "event"  # the type of events in a file without types
 MOST_TYPES = 50
 
 
@@ -37,9 +37,9 @@ class SchemaArguments:
 def schema_command(args: SchemaArguments) -> int:
     """Print what the events in FILE have: types, attributes, kinds, ranges, and what may be a key or the time.
 
-    Names are printed as a query writes them. Events may also lack types; options that may be meant are suggested at the
-    end. With --language eql, documents of the Elastic Common Schema are read as EQL reads them: arrays, categories,
-    `@timestamp`.
+    Names are printed as a query must write them. The events need no types. At the end, options for reading the file are
+    suggested. With --language eql, documents of the Elastic Common Schema are read as EQL reads them: arrays,
+    categories, `@timestamp`.
     """
     typed = True
     try:

@@ -1,4 +1,4 @@
-"""cerify simplify: find a smaller query that means the same."""
+"""cerify simplify: find a smaller query with the same meaning."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class SimplifyArguments:
     query: str = argument()
     language: str = language()
     level: Level = option(
-        "--level", type=LEVELS, default="events", help="What stays the same: complex events, or valuations too."
+        "--level", type=LEVELS, default="events", help="Keep the same complex events, or also the same valuations."
     )
     schema_text: str | None = option("--schema", metavar="JSON|FILE", help="Simplify for streams of this schema only.")
     show_steps: bool = option("--steps", is_flag=True, help="Print the steps too.")
@@ -66,7 +66,7 @@ class SimplifyArguments:
         "--certificate",
         type=OUTPUT,
         metavar="FILE",
-        help="Write the proof that the result means the same, for cerify verify.",
+        help="Write a proof that the result has the same meaning, for cerify verify.",
     )
     as_json: bool = option("--json", is_flag=True, help="Print one JSON object.")
 
@@ -74,7 +74,7 @@ class SimplifyArguments:
 @click.command()
 @takes(SimplifyArguments)
 def simplify_command(args: SimplifyArguments) -> None:
-    """Write QUERY, a formula of CEL or a rule in EQL, smaller, with the same meaning.
+    """Find a smaller query with the meaning of QUERY, a formula of CEL or a rule in EQL.
 
     A query is unary if each of its conditions is on one event. In CEL, every step on a unary query, or on a unary part
     of another query, is proved for all streams; other steps follow a law, and are counted separately. A rule in EQL is
@@ -86,9 +86,7 @@ def simplify_command(args: SimplifyArguments) -> None:
         _simplify_rule(replace(args, query=query), schema)
         return
     if language_ != DEFAULT:
-        raise click.UsageError(
-            f"queries in {language_named(language_).title} are not simplified; those of CEL and EQL are"
-        )
+        raise click.UsageError(f"cerify simplify supports CEL and EQL, but not {language_named(language_).title}")
     with errors_in(args.query):
         phi = parse(args.query)
         if schema is not None:
@@ -111,7 +109,7 @@ def _simplify_rule(args: SimplifyArguments, schema: Schema | None) -> None:
 
     if args.level == "valuations" or args.certificate_file is not None or args.show_steps:
         raise click.UsageError(
-            "rules in EQL have no valuations; leave --level valuations, --steps and --certificate out"
+            "--level valuations, --steps and --certificate do not apply to rules in EQL; leave them out"
         )
     with errors_in(args.query):
         lang, query = read_query(args.query, "eql", schema)
@@ -169,7 +167,7 @@ def _write(path: Path, found: Simplified) -> None:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# cerify check: whether a formula parses, which fragment it is in, and what of it makes no sense under a schema.
+# cerify check: whether a formula parses, which fragment it is in, and which parts do not fit a schema.
 
 
 @click.command()
@@ -256,7 +254,7 @@ NOT_FOUND = "undecided: no log was found on which the rule fires, and no proof t
 
 
 def _checked(query: str, schema: Schema | None, language: str, single: bool) -> Checked:
-    """Check a query. With `single` every field of an EQL event has one value."""
+    """Check a query; return the result. single: assume that every field of an EQL event has one value."""
     with errors_in(query):
         if not (single and language == "eql"):
             return check(query, schema, language=language)
@@ -315,28 +313,29 @@ def _check_folder(
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# cerify normalize: a formula in a normal form that means the same.
+# cerify normalize: a formula in a normal form with the same meaning.
 
 FORMS = ("disjunctive", "push-in", "push-filters", "star", "safe", "lp-normal")
 
 
 @click.command()
 @click.argument("query")
-@click.option("--to", "form", type=ChoiceOption(FORMS), required=True, help="Which form.")
+@click.option("--to", "form", type=ChoiceOption(FORMS), required=True, help="The normal form.")
 @language_option
 @click.option("--nodes", type=AtLeast(1), default=NODES, show_default=True, help="The most nodes of a result.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def normalize_command(query: str, form: str, language: str, nodes: int, as_json: bool) -> int:
-    """Rewrite QUERY to a normal form that has the same meaning, and print it with the nodes before and after.
+    """Rewrite QUERY to a normal form with the same meaning; print it, and the number of nodes before and after.
 
     The forms of CEL are disjunctive, push-in, push-filters and star; of core-CEL: disjunctive, safe and lp-normal. All
-    but star are found by rewriting with rules. Whether a formula of CEL* (star) exists is decided: if none does, two
-    streams show it and the exit status is 1; the status is 3 if it could not be decided.
+    but star are found by rewriting with rules. The form star is a formula of CEL*, and it is decided whether there is
+    one. If not, two streams show it, and the exit status is 1. The status is 3 if this could not be decided.
     """
     lang, phi = read_query(query, language)
     forms = lang.deciders.normal_forms
     if form not in forms:
-        raise click.UsageError(f"--to {form} is not for --language {language}, which has {', '.join(forms) or 'none'}")
+        known = f"it has {', '.join(forms)}" if forms else "it has no normal forms"
+        raise click.UsageError(f"{language} has no normal form {form}; {known}")
     rewrite = forms[form]
     if rewrite is None:
         return star(query, as_json)
@@ -353,13 +352,13 @@ def normalize_command(query: str, form: str, language: str, nodes: int, as_json:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The form `star` of cerify normalize: the query in CEL*, or the two streams that show that it cannot be written so.
+# The form `star` of cerify normalize: a formula of CEL*, or two streams which show that no such formula is equivalent.
 
 NONE, UNDECIDED = 1, 3
 
 
 def star(query: str, as_json: bool) -> int:
-    """Print the equivalent formula of CEL*, or why there is none; return the exit status."""
+    """Print a formula of CEL* that is equivalent to the query, or why there is none; return the exit status."""
     phi = parse(query)
     with errors_in(query), depth_limited(phi.span):
         found = star_form(phi)

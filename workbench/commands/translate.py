@@ -1,6 +1,6 @@
-"""cerify translate: a query in another language, with the same complex events at every position.
+"""cerify translate: write a query in another language, with the same complex events at every position.
 
-An event expression has no positions other than the event at which it takes place, which is where a match ends.
+An event expression only has the event at which it takes place, which corresponds to the end of a match.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ CALLS = dict(CALL_TRANSLATIONS)
 
 
 class DialectChoice(LanguageChoice):
-    """An option type: the name of a language, or of a database that funnels are translated to."""
+    """An option type: the name of a language, or of a database to whose SQL funnels are translated."""
 
     names: tuple[str, ...] = DIALECTS
 
@@ -60,7 +60,13 @@ class CallChoice(DialectChoice):
 @click.command()
 @click.argument("query")
 @click.option(
-    "--from", "--language", "from_", type=CallChoice(), default=DEFAULT, show_default=True, help="That of QUERY."
+    "--from",
+    "--language",
+    "from_",
+    type=CallChoice(),
+    default=DEFAULT,
+    show_default=True,
+    help="The language of QUERY.",
 )
 @click.option("--to", type=DialectChoice(), help="The language to translate to; --to-dialect implies it.")
 @click.option("--reading", multiple=True, metavar="NAME=VALUE", help="SASE+: another reading, as window=closed.")
@@ -84,10 +90,10 @@ def translate_command(
     """Write QUERY in another language, so that it has the same complex events at every position of every stream.
 
     An event expression takes place where a match ends. With a database for --to, QUERY is a chain of CEL or a text of
-    the language funnel, and the translation is SQL with the level of each key; with --from clickhouse it is a call of
-    windowFunnel, sequenceMatch or sequenceCount, and notes say where the translation differs.
+    the language funnel, and the translation is SQL that computes the level of each key. With --from clickhouse, QUERY
+    is a call of windowFunnel, sequenceMatch or sequenceCount. Notes say where a translation of funnels differs.
 
-    Exit status: 0 if it could be translated, 1 if not, 2 if QUERY does not parse.
+    Exit status: 0 if QUERY could be translated, 1 if not, 2 if QUERY does not parse.
     """
     if to is None and to_dialect is None:
         raise click.UsageError("give the language with --to, or for MATCH_RECOGNIZE a dialect with --to-dialect")
@@ -130,7 +136,7 @@ def translate_command(
 
 
 def _translate_funnel(query: str, from_: str, to: str, rows: tuple[str, str | None], as_json: bool) -> int:
-    """Translate a call of ClickHouse, or a funnel to SQL or CEL; differences in meaning are notes on standard error."""
+    """Translate a call of ClickHouse, or a funnel to SQL or CEL; print differences in meaning as notes."""
     if from_ == CLICKHOUSE and to not in CALLS:
         raise click.UsageError(f"calls of {CLICKHOUSE} are translated to {' or '.join(CALLS)}, not to {to}")
     if from_ not in (CLICKHOUSE, FUNNEL, DEFAULT):
@@ -202,7 +208,7 @@ def _print_with_differences(
 
 
 def _show_and_reparse(psi: Any, language: Language[Any]) -> str:
-    """Return the text of a tree, after a check that the text parses to the same tree."""
+    """Return the text of a tree. Raises Unsupported if the text does not parse to the same tree."""
     text = language.syntax.show(psi)
     try:
         if language.syntax.parse(text) == psi:

@@ -1,4 +1,4 @@
-"""cerify vectors: streams on which every wrong implementation of bounded size gives a wrong answer."""
+"""cerify vectors: write streams on which every wrong implementation of bounded size gives a wrong answer."""
 
 from __future__ import annotations
 
@@ -66,14 +66,14 @@ def vectors_command(
     """Write a complete test of QUERY, a formula of CEL: streams with their matches, as cases for `conform --suite`.
 
     The test covers engines that behave like a deterministic automaton of at most --states states and get conditions on
-    one event right. If such an engine is wrong on some stream, it is wrong on a stream of the test. From events that
+    one event right. If such an engine is wrong on some stream, it is wrong on a stream of the test. Of all events that
     satisfy the same conditions, the test uses one. If the query has partitions or time windows around whole matches,
-    the automaton also reads which events have the key of the last one, and how near it they are.
+    the automaton also reads which events have the same key as the last event, and how near to it they are.
 
-    For a rule in EQL, by its text or a file .eql or .toml, or rules of Sigma, by a file .yml, the test has logs of
-    documents. They detect every rule that differs from it in one place. Each line has the log, the expected matches or
-    alerts, and the differences that it detects. For a clause of MATCH_RECOGNIZE, or a SELECT with one, the test has
-    tables in the same way, with the expected rows.
+    For a rule in EQL, given by its text or a file .eql or .toml, or rules of Sigma, given by a file .yml, the test has
+    logs of documents. They detect every rule that differs from the given rule in one place. Each line has the log, the
+    expected matches or alerts, and the differences that the log detects. For a clause of MATCH_RECOGNIZE, or a SELECT
+    with a clause, the test has tables instead of logs, with the expected rows.
     """
     query, language = with_rule_of(query, language, dialect=dialect, readings=readings, schema=schema_text)
     schema = None if schema_text is None else schema_of(schema_text, language=language)
@@ -116,7 +116,10 @@ def _write_lines(lines: Iterable[str], out: Path | None) -> None:
 def _logs(
     query: str, language: str, schema: Schema | None, out: Path | None, as_json: bool, dialect: SqlDialect | None
 ) -> int:
-    """Write logs or tables that detect every difference from a rule in one place. With a dialect, write them as SQL."""
+    """Write logs or tables that detect every rule that differs from the query in one place; return the exit status.
+
+    With a dialect, write them as SQL.
+    """
     with errors_in(query):
         lang = language_named(language)
         tree = lang.syntax.parse(query)
@@ -147,7 +150,7 @@ def _logs(
 def _sql_of_test(
     q: MatchRecognize, line: Mapping[str, Any], S: Stream, dialect: SqlDialect, types: Mapping[str, ValueType]
 ) -> str:
-    """Return a SELECT over a table of `test_logs`, with the expected rows and the mutants it detects as comments."""
+    """Return a SELECT over a table of `test_logs`; comments have the expected rows and the differences it detects."""
     expected = line["expected"]
     shown = "; ".join(", ".join("NULL" if value is None else str(value) for value in row) for row in expected["rows"])
     comments = [f"-- finds out: {words}" for words in line["kills"]]

@@ -854,7 +854,7 @@ def test_test_logs_that_are_no_cases_are_counted(tmp_path: Path, capsys: pytest.
     numbers = [detection("m", {"id": 1}), detection("n", {"id": 2})]
     rule.write_text(show_documents(list(yaml.safe_load_all(rules(body, *numbers)))[:3]), encoding="utf-8")
     assert cases_of_rules(rule)[0]
-    assert "test logs are left out: a field has both texts and numbers there" in capsys.readouterr().err
+    assert "test logs are left out: a field in them has both texts and numbers" in capsys.readouterr().err
 
 
 @pytest.mark.thorough

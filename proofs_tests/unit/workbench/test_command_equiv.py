@@ -303,8 +303,8 @@ def test_json(run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["A", "--to", "safe"], "--to safe is not for --language cel, which has disjunctive, push-in, push-filters"),
-        (["A AS x", "--to", "push-in", "--language", "core-cel"], "--to push-in is not for --language core-cel"),
+        (["A", "--to", "safe"], "cel has no normal form safe; it has disjunctive, push-in, push-filters"),
+        (["A AS x", "--to", "push-in", "--language", "core-cel"], "core-cel has no normal form push-in; it has"),
         (["A ;; B", "--to", "push-in"], "cerify: ';' is not expected here"),
         (
             ["A ; (B OR C)", "--to", "disjunctive", "--nodes", "6"],

@@ -404,7 +404,7 @@ def test_two_rules_with_one_id_are_named(tmp_path: Path, run: Run) -> None:
     rule_file(tmp_path, "b.toml", "process where true", "2")
     status, _, err = run("diff", str(tmp_path), str(tmp_path))
     assert status == 2
-    assert "the rule_id 2 is also that of a.toml" in err
+    assert "a.toml has the same rule_id 2; give it another one" in err
 
 
 # --- test logs --------------------------------------------------------------------------------------------------------

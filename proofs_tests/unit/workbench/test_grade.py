@@ -689,7 +689,7 @@ def test_the_way_on_names_the_file_of_exercises(tmp_path: Path) -> None:
     own = tmp_path / "my own.jsonl"
     own.write_text(json.dumps({"id": "mine", "sentence": "A.", "schema": {"A": {}}, "answers": ["A"]}))
     again = f"cerify grade --exercises '{own}'"
-    last = f"{again} ID tells more of one, {again} ID FORMULA grades, {again} --show ID has the answer"
+    last = f"{again} ID prints an exercise, {again} ID FORMULA grades a formula, {again} --show ID prints the answer"
     assert run("--exercises", str(own)).stdout.splitlines()[-1] == last
     assert f"no exercise 'cel-then'; {again} lists them all" in str(run("--exercises", str(own), "cel-then").exception)
     assert str(run("--exercises", str(own), "--session", "1").exception).endswith("the sessions none")
@@ -707,7 +707,10 @@ def test_a_session_that_there_is_not_is_named() -> None:
     for options in (("--session", "9"), ("--session", "7", "--language", "cel")):
         error = run(*options).exception
         assert isinstance(error, InputError)
-        assert "there is no such exercise; the languages are cel, core-cel, " in error.message
+        assert (
+            "no exercise has this language and session; there are exercises of the languages cel, core-cel, "
+            in error.message
+        )
 
 
 @pytest.mark.parametrize("answers", [{}, {"a": 5}])

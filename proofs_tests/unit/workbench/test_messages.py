@@ -262,12 +262,15 @@ def test_a_file_before_the_query_is_named(tmp_path: Path, run: Run) -> None:
     file.write_text("type\nA\n")
     written = ("-o", str(tmp_path / "a.svg"))
     for command, options in {"match": (), "explain": (), "step": written, "draw": written}.items():
-        assert f"'{file}' is a file: it comes after the query" in run(command, str(file), "A", *options)[2]
+        assert (
+            f"'{file}' is a file of events: give the query first, then the file"
+            in run(command, str(file), "A", *options)[2]
+        )
     assert "no file A" in run("match", "A", "A")[2]
     rule = tmp_path / "rule.yml"
     rule.write_text("title: a\nlogsource: {category: test}\ndetection: {s: {x: 1}, condition: s}\n")
     assert run("match", str(rule), "missing.ndjson")[2] == "cerify: no file missing.ndjson\n"
-    assert f"'{file}' is a file: it comes after the query" in run("match", str(file), str(rule))[2]
+    assert f"'{file}' is a file of events: give the query first, then the file" in run("match", str(file), str(rule))[2]
 
 
 def test_a_name_that_is_too_long_is_said_of_what_is_read(run: Run) -> None:
