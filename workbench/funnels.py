@@ -1,10 +1,10 @@
-"""Funnels: how many keys do A, then B, then C, and where the others stop.
+"""Funnels: count how many keys do A, then B, then C, and show where the others stop.
 
-A funnel is a question about each key of a stream (each user, order, machine): the longest prefix of its steps that the
-key's events have, in this order and within a window. It is so common, and databases answer it in so many ways,
-that it has an entry of its own beside queries. What the answer means is defined in semantics/funnels.py, and is CEL
-wherever CEL has a text for it: `Funnel.query` is that text. Here the columns of a stream become what the loops of
-automata/funnels.py read, and levels become a table that an analyst reads.
+A funnel asks for each key of a stream (each user, order, machine) for the longest prefix of its steps that the key's
+events have, in this order and within a window. Funnels are so common, and databases answer them in so many ways, that
+they have a function of their own beside queries. The definition is in semantics/funnels.py. If CEL can express a
+funnel, `Funnel.query` is its query. This module converts the columns of a stream to the arrays that the loops of
+automata/funnels.py read, and the computed levels to tables for analysts.
 """
 
 from __future__ import annotations
@@ -69,22 +69,22 @@ class StepCount:
 class _Axis:
     """The values by which the window is measured, as numbers.
 
-    unit: how many of these numbers make one second, or one unit of the window's attribute. valid: which values are
+    unit: the number that stands for one second, or for one unit of the window's attribute. valid: which values are
     present; None if all are.
     """
 
     values: np.ndarray
     valid: np.ndarray | None
     unit: int
-    name: str | None  # the attribute, None for positions
+    name: str | None  # the attribute; None for positions
 
     def take(self, places: np.ndarray) -> _Axis:
-        """Return the numbers at some places."""
+        """Return the values at these indices."""
         return replace(self, values=self.values[places], valid=None if self.valid is None else self.valid[places])
 
 
 def _joined(parts: Sequence[_Axis]) -> _Axis:
-    """Concatenate the numbers of several parts of the stream."""
+    """Return the values of consecutive parts of the stream, concatenated."""
     if len(parts) == 1:
         return parts[0]
     valid = None
@@ -117,7 +117,7 @@ class _Chains:
 
 @dataclass
 class Funnel:
-    """The answer to a funnel, as `cerify.funnel` returns it.
+    """The result of `cerify.funnel`.
 
     without_key, without_time: how many events are left out because they lack the key or a required time.
     """
@@ -132,11 +132,11 @@ class Funnel:
     _keys: _Keys = field(repr=False)
     _axis: _Axis = field(repr=False)
     measure: str | None
-    """The attribute that has the times of the steps; None if the events have no times."""
+    """The attribute with the times of the steps; None if the events have no times."""
 
     @property
     def events(self) -> Stream:
-        """Return the events; of a file only the attributes that the funnel needs."""
+        """Return the events; if they come from a file, only with the attributes that the funnel needs."""
         return self._source.events
 
     @cached_property
@@ -165,9 +165,9 @@ class Funnel:
 
     @property
     def query(self) -> str:
-        """Return the query of CEL whose matches are the chains of all steps.
+        """Return the CEL query whose matches are the complete chains of events, one event for each step.
 
-        Raises Unsupported, with the reason, where CEL has no such query.
+        Raises Unsupported, with the reason, if CEL has no such query.
         """
         needs_types = self.question.between is not None or any(step.type is None for step in self.question.steps)
         return query_text(self.question, self._source.types if needs_types else ())
@@ -175,8 +175,8 @@ class Funnel:
     def split_by(self, attribute: str) -> dict[Any, tuple[StepCount, ...]]:
         """Return the counts for each value of an attribute of the first step's event, the most frequent value first.
 
-        None stands for events without the attribute. Raises InputError for an unknown attribute, and Unsupported for a
-        mode of ClickHouse, which gives only a level.
+        The key None is for events without the attribute. Raises InputError for an unknown attribute, and Unsupported
+        for a mode of ClickHouse, which gives only a level.
         """
         column = self._split_column(attribute)
         begun = self._present[self._levels[self._present] > 0]
@@ -199,8 +199,9 @@ class Funnel:
     def to_arrow(self, split: str | None = None) -> pa.Table:
         """Return a table with a row for each key: the key, its level, and the position and time of each step.
 
-        Rows are sorted by key. With split there is a column of this attribute too, null where the first step's event
-        lacks it. A mode of ClickHouse gives only the key and the level. Raises what `split_by` raises.
+        Rows are sorted by key. With `split`, there is also a column with this attribute of the first step's event, null
+        if the event lacks it. In a mode of ClickHouse, the table has only the key and the level. Raises the errors of
+        `split_by`.
         """
         order, keys = self._sorted_keys()
         columns: dict[str, Any] = {"level": pa.array(self._levels[order], pa.int64())}
@@ -238,7 +239,7 @@ class Funnel:
 
                 pyarrow.csv.write_csv(self.to_arrow(split), path)
             else:
-                raise IllFormed(f"{path}: the file of the table of keys must end in .csv or .parquet")
+                raise IllFormed(f"{path}: the name of the file must end in .csv or .parquet")
         except OSError as error:
             raise InputError(f"cannot write {path}: {error.strerror or error}") from None
 
@@ -263,10 +264,10 @@ class Funnel:
             events = as_stream(path, attributes={attribute})
         return _column(events, attribute, "the split")
 
-    # --- the parts of answers -----------------------------------------------------------------------------------------
+    # --- how the results are computed ---------------------------------------------------------------------------------
 
     def _count(self, keys: np.ndarray | None) -> tuple[StepCount, ...]:
-        """Return the counts of some keys, or of all."""
+        """Return the counts of the steps over these keys; None: over all keys."""
         levels, n = self._levels if keys is None else self._levels[keys], len(self.question.steps)
         reached = np.bincount(levels, minlength=n + 1)[:0:-1].cumsum()[::-1].tolist()
         counts = []
@@ -338,28 +339,31 @@ class Funnel:
         rows, masks, times = grouped.rows, grouped.masks.astype(np.int64), grouped.times
         of_step = np.flatnonzero((masks >> k) & 1)
         if len(of_step) == 0:
-            return f"no {step}: the key has no such event"
+            return f"no {step}: no event of the key takes this step"
         barred = np.flatnonzero((masks >> len(question.steps)) & 1)
         if not chain:
             if question.start == "first" or len(barred):
-                return f"no {step}: the first one, event {rows[of_step[0]]}, is {_between(question)} too"
+                return (
+                    f"no {step}: the first {step}, event {rows[of_step[0]]}, is also a forbidden {_between(question)}"
+                )
             return f"no {step}"
         where = [int(np.flatnonzero(rows == p)[0]) for p in chain]
         later = of_step[of_step > where[-1]]
         last = question.steps[k - 1].text
         if len(later) == 0:
-            return f"no {step} after that: the last one is event {rows[of_step[-1]]}{self._at(int(rows[of_step[-1]]))}"
+            last_place = int(rows[of_step[-1]])
+            return f"no {step} after that: the last {step} is event {last_place}{self._at(last_place)}"
         after = int(later[0])
         here = f"the next {step} is event {rows[after]}{self._at(int(rows[after]))}"
         stops = barred[(barred > where[0]) & (barred <= after)]
         if len(stops):
-            return f"{here}, but {_between(question)} comes before it or with it, in event {rows[stops[0]]}"
+            return f"{here}, but the forbidden {_between(question)} is event {rows[stops[0]]}"
         if question.order == "strict" and not times[after] > times[where[-1]]:
             return f"{here}, which is not later than {last}"
         if question.window is not None:
             distance = _distance(times[after] - times[where[0]], self._axis)
             return f"{here}, {distance} after {question.steps[0].text}: the window is {question.window.text}"
-        return f"{here}, which is part of no chain"
+        return f"{here}, which is in no chain"
 
 
 def funnel(
@@ -373,24 +377,24 @@ def funnel(
     between: str | None = None,
     mode: str | None = None,
 ) -> Funnel:
-    """Return how far each key of a stream gets on the way through the steps.
+    """Return how many of the steps each key of a stream reaches, in their order.
 
-    events are what `cerify.match` takes. A step is an event type (`view`), a type with a condition (`view[price > 3]`)
+    events: as in `cerify.match`. steps: a step is an event type (`view`), a type with a condition (`view[price > 3]`)
     or a condition on events of any type (`[price > 3]`), in the syntax of predicates.
 
-    by: the attribute whose values are the keys; without it the stream is one key. within: the longest time allowed from
-    the first step to the last: `"7 days"`, `"100 EVENTS"`, `"10 [price]"`, or a timedelta.
+    by: the attribute whose values are the keys; without it, the whole stream is one key. within: the longest time
+    allowed from the first step to the last: `"7 days"`, `"100 EVENTS"`, `"10 [price]"`, or a timedelta.
 
     The level of a key is the length of the longest prefix of the steps that its events have: different events, in the
-    order of the stream, within the window. Of the chains of that length, the one that begins first gives the times of
-    the steps, each further step at its earliest event. With start="first" a chain begins at the key's first event of
-    the first step only. order="time" reads the events of a key by time, and events with equal times in the order of the
-    stream. order="strict" does so too, and requires that times increase from step to step. between: a condition such as
-    `"not refund"`: no refund may occur from the first step to the last. mode: a mode of ClickHouse's windowFunnel, such
-    as `strict_order`, whose level is returned.
+    order of the stream, within the window. These events are a chain. If several chains have that length, the times of
+    the steps are those of the chain that begins first, with each further step at its earliest event. With
+    start="first", a chain can only begin at the key's first event of the first step. order="time" reads the events of a
+    key by time, and events with equal times in the order of the stream. order="strict" does the same, and requires that
+    times increase from step to step. between: a condition such as `"not refund"`: no refund may occur from the first
+    step to the last. mode: compute levels as ClickHouse's windowFunnel does in this mode, such as `strict_order`.
 
-    A step that no event has is a QueryWarning. Raises ParseError, IllFormed and InputError. It is an InputError if the
-    events are read in the order of the stream and the times of a key's steps decrease.
+    A step that no event takes is a QueryWarning. Raises ParseError, IllFormed and InputError. It is an InputError if
+    the events are read in the order of the stream and the times of a key's steps decrease.
 
     >>> from cerify import funnel
     >>> rows = [{"type": "view", "user": 1}, {"type": "cart", "user": 1}, {"type": "view", "user": 2}]
@@ -405,14 +409,14 @@ def funnel(
 
 
 def answer_question(question: FunnelQuestion, S: Stream) -> Funnel:
-    """Return the answer to a funnel on a stream. Raises IllFormed, InputError."""
+    """Return the result of a funnel on a stream. Raises IllFormed, InputError."""
     return _answer(question, _Source(question, S))
 
 
 class _Source:
-    """The events of a funnel, read from a Parquet file part by part, or all at once.
+    """The events of a funnel, read part by part from a Parquet file, or all at once.
 
-    The event types (`types`) and the attributes of each (`seen`) are known only after all `parts` were read.
+    The event types (`types`) and the attributes of each type (`seen`) are known only after all `parts` were read.
     """
 
     def __init__(self, question: FunnelQuestion, events: Events | str | Path) -> None:
@@ -443,7 +447,7 @@ class _Source:
 
     @property
     def seen(self) -> Schema:
-        """Return the attributes of each event type; an attribute that no step mentions counts for all types."""
+        """Return the attributes of each event type. An attribute that no step mentions is listed for every type."""
         return Schema(self._seen)
 
     def key_events(self, by: str) -> Stream:
@@ -451,7 +455,7 @@ class _Source:
         return self.events if self._parts is None or self.path is None else as_stream(self.path, attributes={by})
 
     def bounds(self, by: str) -> tuple[int, int] | None:
-        """Return the least and the largest key if keys are integers with values in each part, else None.
+        """Return the least and the largest key if the keys are integers, else None.
 
         Raises InputError if no event has the attribute.
         """
@@ -483,10 +487,10 @@ def _reads_by_time(question: FunnelQuestion) -> bool:
 
 
 def _answer(question: FunnelQuestion, source: _Source, ordered: bool = False) -> Funnel:
-    """Return the answer to a funnel. Raises IllFormed, InputError.
+    """Return the result of a funnel. Raises IllFormed, InputError.
 
-    ordered: whether times that decrease within a key are an error even if the window is not on times. Durations would
-    be negative.
+    ordered: whether decreasing times within a key are an error even if the window is not on times, because durations
+    would be negative.
     """
     keys = _number_keys(source, question.by)
     found = _read_rows(question, source, keys, prune=question.mode is None)
@@ -541,9 +545,9 @@ def _read_rows(
 ) -> _FoundRows:
     """Read the rows of a funnel. With `prune`, and if times ascend, leave out rows that no chain can use.
 
-    key: the number of the only key to read, None for all.
+    key: the number of the only key to read; None: all keys.
     """
-    every = question.mode is not None and "order" in question.mode  # these modes look at rows of no step
+    every = question.mode is not None and "order" in question.mode  # these modes also need rows that take no step
     rows = KeyedRows(keys.count, every, len(question.steps) if prune else None)
     axis: _Axis | None = None
     times: list[_Axis] = []
@@ -557,20 +561,20 @@ def _read_rows(
         rows.add(first, numbers, axis.values, masks, valid, least=keys.least, bits=bits)
         if prune and not rows.ascending:
             return _read_rows(question, source, keys, prune=False)
-        if measured is not None:  # where the window is on it, the rows have it
+        if measured is not None:  # if the window is on the same attribute, `rows` already has the values
             times.append(replace(measured, values=measured.values[:0]) if measured.name == axis.name else measured)
         without_key += S.table[question.by].null_count if keys.are_values else 0
     assert axis is not None
     if keys.are_values and rows.without_key != without_key:
         raise InputError(
-            f"the file's metadata say that keys are from {keys.least} to {keys.least + keys.count - 1}, but a key is "
-            "outside this range: write the file again"
+            f"the metadata of the file say that keys are from {keys.least} to {keys.least + keys.count - 1}, but a key "
+            "is outside this range: write the file again"
         )
     return _FoundRows(rows, axis, _joined(times) if times else None)
 
 
 def _require_ascending_times(question: FunnelQuestion, source: _Source, keys: _Keys, times: _Axis) -> None:
-    """Raise InputError if the times of a key's steps decrease. times: the times of all events."""
+    """Raise InputError if the times of a key's steps decrease. times: the times of all events of the stream."""
     known = times.values if times.valid is None else times.values[times.valid]
     if not (known[1:] < known[:-1]).any():
         return
@@ -601,7 +605,7 @@ def _warn_of_steps(question: FunnelQuestion, source: _Source) -> None:
 
 
 def _column(S: Stream, name: str, what: str) -> Any:
-    """Return a column of the stream's table. Raises InputError; `what` says in the message for what it is needed."""
+    """Return a column of the stream's table. Raises InputError if there is none; `what` needs the column."""
     if name != TIME:  # events without a time are handled separately
         S.require_read([name])
     names = [column for column in S.known_attributes(S.table.column_names) if column != TYPE]
@@ -629,8 +633,8 @@ def _axis_of(question: FunnelQuestion, S: Stream, first: int) -> tuple[_Axis, _A
             return (times or _numbers(S, TIME, "the window")), times
         case EventWindow() if needed:
             raise IllFormed(
-                "order and mode cannot have a window of EVENTS, which counts positions: give a time window, "
-                "or leave them out"
+                "a window of EVENTS counts positions, so it cannot be combined with order or mode: give a time window, "
+                "or leave order and mode out"
             )
         case EventWindow() | None:
             if needed:
@@ -639,7 +643,7 @@ def _axis_of(question: FunnelQuestion, S: Stream, first: int) -> tuple[_Axis, _A
 
 
 def _is_measured(S: Stream, name: str) -> bool:
-    """Return whether the stream has an attribute of numbers or timestamps."""
+    """Return whether the stream has this attribute, with numbers or timestamps."""
     if name not in S.table.column_names:
         return False
     kind = S.table[name].type
@@ -686,7 +690,7 @@ class _Keys:
 
 
 def _number_keys(source: _Source, by: str | None) -> _Keys:
-    """Number the keys of the events. Whole numbers in a small range are their own numbers.
+    """Return the keys of the events, numbered. If keys are integers in a small range, their numbers are their values.
 
     Raises InputError if no event has the attribute.
     """
@@ -717,16 +721,16 @@ def _number_keys(source: _Source, by: str | None) -> _Keys:
 
 
 def _whole_numbers(column: Any, low: int, high: int) -> np.ndarray:
-    """Return a column of integers from low to high as an array; null becomes a number outside this range."""
+    """Return a column of integers from `low` to `high` as an array, with a number outside this range for null."""
     column = column.cast(pa.int64())
     if column.null_count:
-        column = column.fill_null(low - 1 if low > 0 else high + 1)  # there is room for one: the bounds are close
+        column = column.fill_null(low - 1 if low > 0 else high + 1)  # cannot overflow, because the bounds are close
     numbers: np.ndarray = column.to_numpy()
     return numbers
 
 
 def _bounds(column: Any) -> tuple[int, int] | None:
-    """Return the least and the largest value of a column of whole numbers, None if it has none."""
+    """Return the least and the largest value of a column of integers; None if the column has no value."""
     low, high = (bound.as_py() for bound in pc.min_max(column).values())
     return None if low is None else (low, high)
 
@@ -769,7 +773,7 @@ def _column_names(steps: Sequence[FunnelStep]) -> list[str]:
 
 
 def _between(question: FunnelQuestion) -> str:
-    return question.between.text if question.between is not None else "what may not stand between"
+    return question.between.text if question.between is not None else "event"
 
 
 def _moment(value: Any) -> str:

@@ -1,8 +1,8 @@
-"""Which evaluator answers a query, and why not another: the only place where that is decided.
+"""Choose the evaluator for a query, and check that the query fits its events. No other module makes this choice.
 
-By default it is the first evaluator of AUTOMATIC that supports the query. If all matches or their number are wanted
-over LONG events or more, it is the kernel if the kernel supports the query. The kernel's loops are compiled at their
-first use on a machine, which takes seconds; its answers are the same.
+By default, the first evaluator of AUTOMATIC that supports the query is chosen. If all matches or their number are
+wanted, over LONG events or more, the kernel is chosen if it supports the query. The kernel gives the same answers, but
+its loops are compiled at their first use on a machine, which takes seconds.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ from cerify.semantics.trees import children, rebuilt
 from cerify.semantics.values import INT64, Value, ValueType, is_exact_float, kind, plain, quote_text, value_type_of
 
 # ---------------------------------------------------------------------------------------------------------------------
-# A batch evaluator for every language: it evaluates the definition again over all events so far.
+# A batch evaluator for every language, which evaluates the definition again over all events so far.
 
 F = TypeVar("F")
 T = TypeVar("T")
@@ -68,13 +68,13 @@ T = TypeVar("T")
 class DefinitionEvaluator(Evaluator, Generic[F]):
     """A batch evaluator that evaluates the language's definition again over all events so far.
 
-    A batch costs as much as the whole stream up to its end. waits: whether a match may depend on events after its
-    position; then only `finish` returns matches. schema: the schema of all batches. evaluator: the evaluator of whole
-    streams that is used. reach: how far back a match looks; with it, earlier events are forgotten, and a batch costs as
-    much as the batch and the events in reach.
+    A batch costs as much as the whole stream up to the batch's end. waits: whether a match may depend on events after
+    its position; then only `finish` returns matches. schema: the schema of all batches. evaluator: the name of the
+    evaluator of whole streams that is used. reach: how far back a match looks, if that is known. Then earlier events
+    are forgotten, and a batch costs as much as its own events and the events in reach.
 
-    Raises what the evaluator raises, and IllFormed for a query that waits and consumes. With a reach, raises Unordered
-    if the values of a window's attribute decrease.
+    Raises the errors of the evaluator, and IllFormed for a query that waits and consumes. With a reach, raises
+    Unordered if the values of a window's attribute decrease.
     """
 
     STATE = "definition"
@@ -99,8 +99,9 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
         self._events = Stream([], schema)
 
     def push_stream(self, S: Stream, limit: int | None = None) -> list[Match]:
-        """Read a stream's next events and return the new matches. Raises BudgetExceeded, and then leaves its state
-        unchanged.
+        """Read the next events of the stream, and return the new matches.
+
+        Raises BudgetExceeded; the state of the evaluator is then unchanged.
         """
         events, first, begin = Stream([*self._events, *S], self.schema), len(self._events), self._begin
         found: list[Match] = []
@@ -120,7 +121,7 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
         return sorted(found)[:limit]
 
     def flush(self) -> list[Match]:
-        """Return all matches of a query whose matches may depend on later events; none for other queries."""
+        """Return all matches if matches may depend on later events; otherwise none, because `push` returned them."""
         return sorted(self._matches(self._events, 0, len(self._events))) if self.waits_for_end else []
 
     @property
@@ -134,7 +135,7 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
         return json.dumps([name, text, *options, *schema])
 
     def dump(self) -> bytes:
-        """Return all stored events, as an Arrow stream."""
+        """Return the state, which is all stored events, as an Arrow stream."""
         numbers = {"begin": str(self._begin), "forgotten": str(self._forgotten)}
         table, sink = self._events.table.replace_schema_metadata(numbers), pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, table.schema) as writer:
@@ -151,7 +152,7 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
 
     @property
     def counters(self) -> Counters:
-        """Return the number of events read; nodes and states are 0, as there are none."""
+        """Return the number of events read; the numbers of nodes and states are 0, because there are none."""
         return Counters(self.position, 0, 0)
 
     def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
@@ -159,7 +160,7 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
         return type(self), (self.language, self.query, self.waits_for_end, *how)
 
     def _matches(self, S: Stream, begin: int, end: int, first: int = 0, limit: int | None = None) -> list[Match]:
-        """Return the matches of a part of the stream, from the first position on, with positions in the stream.
+        """Return the matches over the events from `begin` to `end` that end at `first` or later.
 
         Raises BudgetExceeded unless there is a limit.
         """
@@ -173,7 +174,7 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
 
 
 def _first_in_reach(reach: ReachBounds | None, S: Stream) -> int:
-    """Return the index of the first event of S that a match after S may depend on. Raises Unordered."""
+    """Return the index of the first event of S on which a match after S may depend. Raises Unordered."""
     if reach is None:
         return 0
     lows = [] if reach.events == 1 and reach.widths else [len(S) - reach.events + 1]
@@ -194,13 +195,12 @@ def _moved(match: Match, by: int) -> Match:
 AUTOMATIC = ("automaton", "denotational")
 COMPILED = "kernel"
 LONG = 50_000
-"""The number of events from which the compiled loops answer by default: the readable automaton takes a second then."""
+"""The number of events from which the compiled loops are used by default; the automaton then needs a second."""
 
 
 def takes_loops(evaluator: str | None, events: int) -> bool:
-    """Return whether the compiled loops are tried first.
-
-    This is so if no evaluator is named, the stream is long, and numba is installed.
+    """Return whether the compiled loops are tried first: if no evaluator is named, the stream is long, and numba is
+    installed.
     """
     return evaluator is None and events >= LONG and without_numba() is None
 
@@ -209,8 +209,8 @@ def takes_loops(evaluator: str | None, events: int) -> bool:
 class Want:
     """A request for an evaluation: the options, and the name of an evaluator; None leaves the choice to `plan`.
 
-    batches: whether the stream comes batch by batch. counting: whether only the number of matches is wanted; an
-    evaluator that can count in batches then does so. events: the length of the stream, for counting.
+    batches: whether the stream comes batch by batch. counting: whether only the number of matches is wanted; then an
+    evaluator that can count in batches is preferred. events: the length of the stream, if counting.
     """
 
     options: Options = field(default_factory=Options)
@@ -224,9 +224,9 @@ class Want:
 class Plan(Generic[F]):
     """A query with the evaluator that was chosen for it; `evaluator` is None if no candidate supports the query.
 
-    why_not: the reason for each candidate that does not support the query. evaluation: a function that evaluates a
-    whole stream. batches: an evaluator that reads batches, if the plan is for these. named: whether the user named the
-    evaluator.
+    why_not: for each candidate that does not support the query, the reason. evaluation: a function that evaluates a
+    whole stream. batches: an evaluator that reads batches, if the request was for batches. named: whether the user
+    named the evaluator.
     """
 
     language: Language[F]
@@ -239,7 +239,7 @@ class Plan(Generic[F]):
     named: bool = False
 
     def matches(self, S: Stream) -> Iterable[Match]:
-        """Return all matches in the order of positions. Raises Unsupported, BudgetExceeded."""
+        """Return all matches, ordered by their positions. Raises Unsupported, BudgetExceeded."""
         _ = self.chosen_evaluator
         assert self.evaluation is not None
         return self.evaluation(S)
@@ -255,7 +255,7 @@ class Plan(Generic[F]):
         return found if self.language.keeps_order else sorted(found)
 
     def unsorted(self, S: Stream) -> Sequence[Match]:
-        """Return all matches. Raises Unsupported, and BudgetExceeded also for more than budget.matches."""
+        """Return all matches. Raises Unsupported, and BudgetExceeded, also if there are more than budget.matches."""
         limit = self.options.budget.matches
         matches = self.in_full(S)
         if isinstance(matches, Matches):
@@ -270,8 +270,7 @@ class Plan(Generic[F]):
         return found
 
     def in_full(self, S: Stream) -> Iterable[Match]:
-        """Return all matches like `matches`, for a caller that needs each of them; a long stream goes to the compiled
-        loops.
+        """Return all matches, for a caller that needs each of them: on a long stream by the compiled loops.
 
         If the loops do not support the query, or exceed the budget, the chosen evaluator finds the matches. Raises
         TooManyMatches.
@@ -312,7 +311,7 @@ class Plan(Generic[F]):
             return None
 
     def with_values(self, S: Stream) -> Iterable[Match]:
-        """Return the matches, with the values of attribute variables where the language has any."""
+        """Return the matches; in a language with attribute variables, each match has the values of its variables."""
         if self.options.consumption is not Consumption.NONE:
             return self.matches(S)
         return self.language.evaluators.with_values(self.query, S, self.chosen_evaluator, self.options)
@@ -324,16 +323,16 @@ class Plan(Generic[F]):
 
     @property
     def chosen_evaluator(self) -> str:
-        """Return the name of the evaluator. If there is none, raises Unsupported: the last candidate's reason."""
+        """Return the name of the evaluator. Raises Unsupported, with the last candidate's reason, if there is none."""
         if self.evaluator is None:
             raise list(self.why_not.values())[-1]
         return self.evaluator
 
 
 def plan(language: Language[F], query: F, schema: Schema | None = None, want: Want = Want()) -> Plan[F]:
-    """Choose an evaluator for a query on streams of a schema (None: of any), and return the plan.
+    """Choose an evaluator for a query on streams of a schema (None: any stream), and return the plan.
 
-    Raises IllFormed for an evaluator that the language does not have, and for options that break its rules.
+    Raises IllFormed for an evaluator that the language does not have, and for options that the language forbids.
     """
     names = language.evaluators
     if want.evaluator is not None and not isinstance(want.evaluator, str):
@@ -358,7 +357,7 @@ def plan(language: Language[F], query: F, schema: Schema | None = None, want: Wa
 def _whole(
     language: Language[F], name: str, query: F, schema: Schema | None, want: Want
 ) -> tuple[Evaluation, None] | Unsupported:
-    """Return a function that evaluates the query over a whole stream, or why the evaluator of that name cannot."""
+    """Return a function that evaluates the query over a whole stream, or the reason why evaluator `name` cannot."""
     if want.options.consumption is not Consumption.NONE:
         in_batches = _in_batches(language, name, query, schema, want)
         if isinstance(in_batches, Unsupported):
@@ -376,7 +375,7 @@ def _whole(
 def _in_batches(
     language: Language[F], name: str, query: F, schema: Schema | None, want: Want
 ) -> tuple[None, Evaluator] | Unsupported:
-    """Return an evaluator that reads batches, or the reason why the evaluator of that name cannot."""
+    """Return an evaluator that reads batches, or the reason why evaluator `name` cannot."""
     make = language.evaluators[name].batches
     if make is not None:
         made = make(query, schema, want.options)
@@ -395,16 +394,16 @@ def _in_batches(
     if isinstance(refused, Unsupported):
         return refused
     if schema is None and language.evaluators.needs_schema(query):
-        return Unsupported("the attribute that an argument stands for depends on later events; give a schema")
+        return Unsupported("which attribute an argument stands for depends on later events; give a schema")
     evaluator = DefinitionEvaluator(language, query, language.evaluators.waits(query), want.options, schema)
     evaluator.needed = attributes_in(language, query)
     return None, evaluator
 
 
 def _reading_again(language: Language[F], name: str, query: F, want: Want) -> Evaluator | None:
-    """Return a batch evaluator that reads the events in reach again with each batch; None if the reach is unbounded.
+    """Return a batch evaluator that reads the events in reach again with each batch.
 
-    Also return None with consumption, and if the evaluator does not support the query.
+    Return None if the reach is unbounded, if events are consumed, or if the evaluator does not support the query.
     """
     if want.options.consumption is not Consumption.NONE or not isinstance(query, Formula):
         return None
@@ -417,14 +416,14 @@ def _reading_again(language: Language[F], name: str, query: F, want: Want) -> Ev
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The attributes that a query may look at: only these are read from the data.
+# The attributes that a query may use: only these are read from the data.
 
 
 def attributes_in(language: Language[Any], query: Any) -> frozenset[str] | None:
-    """Return the names of all attributes that a query may look at; None if it may look at any.
+    """Return the names of all attributes that a query may use; None if it may use any attribute.
 
-    It may look at any if it names a user-defined predicate, if its arguments stand for attributes by position, or if a
-    plug-in provides its language, because the plug-in's trees are unknown here.
+    It may use any attribute if it names a user-defined predicate, if its arguments stand for attributes by position, or
+    if a plug-in provides its language, because the plug-in's trees are unknown here.
     """
     if not type(language.syntax).__module__.startswith("cerify."):
         return None
@@ -469,7 +468,7 @@ def nodes_of(tree: Any) -> Iterator[Any]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Whether a query fits the events that it is run over: names that they do not have, comparisons that are never true.
+# Whether a query fits its events: names that the events do not have, and comparisons that are never true.
 
 NAMES: frozenset[Rule] = frozenset({"event_type", "attribute", "unbound"})
 TEXT_AS_TIME = "a time is a number or a timestamp; as_stream(events, schema=...) reads times of text"
@@ -479,8 +478,8 @@ KINDS: frozenset[Rule] = frozenset({"kind", "arithmetic", "order", "like"})
 def misfits(language: Language[Any], query: Any, schema: Schema) -> Iterator[Problem]:
     """Yield problems with names that the schema or the query lacks, and with comparisons of values of different kinds.
 
-    If the schema was made from events (`observed`), an attribute is missing only if no event type that the variable can
-    hold has it. Comparisons of attributes with values of several types are then not checked.
+    If the schema was inferred from events (`observed`), an attribute is missing only if none of the event types that
+    the variable can hold has it. Comparisons of attributes with values of several types are then not checked.
     """
     seen = isinstance(schema, ObservedSchema)
     for problem in language.syntax.problems(query, schema):
@@ -489,11 +488,11 @@ def misfits(language: Language[Any], query: Any, schema: Schema) -> Iterator[Pro
 
 
 def require_fit(language: Language[Any], query: Any, S: Stream, strict: bool = False) -> list[QueryWarning]:
-    """Return the warnings about a query over a stream; with strict most of them are errors.
+    """Return the warnings about a query over a stream; with `strict`, most of them are errors.
 
-    If the stream has a schema, a misfit of the query or of an event is an error, and only a variable that nothing binds
-    is a warning. If it has none, a column that the query needs (`Syntax.missing_columns`) and the table lacks is an
-    error. A stream without schema and events has no warnings. Raises IllFormed, InputError.
+    If the stream has a schema, a query or an event that does not fit it is an error, and only a variable that nothing
+    binds is a warning. If the stream has no schema, it is an error if its table lacks a column that the query needs
+    (`Syntax.missing_columns`). A stream without schema and events has no warnings. Raises IllFormed, InputError.
     """
     missing: list[Problem] = []
     if S.unread or S.renamed:
@@ -501,7 +500,7 @@ def require_fit(language: Language[Any], query: Any, S: Stream, strict: bool = F
     if S.schema is not None:
         language.syntax.require_typed(query, S.schema)
         require_events_fit(S, S.schema)
-        # A filter on a variable that nothing binds has a meaning (docs/decisions/filters.md), and is most often a typo.
+        # A filter on a variable that nothing binds has a meaning (docs/decisions/filters.md), but is mostly a typo.
         found = [problem for problem in language.syntax.problems(query, S.schema) if problem.rule == "unbound"]
     else:
         seen = observed(S)
@@ -550,10 +549,10 @@ def _times_back(language: Language[Any], query: Any, S: Stream) -> Iterator[Quer
 
 
 def require_events_fit(S: Stream, schema: Schema, others: bool = False) -> None:
-    """Raise InputError for an event that does not fit the schema, since proofs under the schema do not hold for it.
+    """Raise InputError for an event that does not fit the schema, because proofs under the schema do not hold for it.
 
-    A stream is checked once; a stream that has a table is checked by columns. others: whether events may have
-    attributes that the schema lacks.
+    A stream is checked only once, and by columns if it has a table. others: whether events may have attributes that the
+    schema lacks.
     """
     if S.fits:
         return
@@ -590,7 +589,10 @@ def _require_event_fits(event: Event, n: int, schema: Schema, others: bool) -> N
 
 
 def _unfit(value: Value, wanted: ValueType) -> str | None:
-    """Return why a value does not have the type; None if it has it. An exact integer counts as a float."""
+    """Return why a value does not have the type; None if it does.
+
+    An integer that a float represents exactly counts as a float.
+    """
     found = value_type_of(value)
     if found != wanted and (found, wanted) != ("int", "float"):
         return f"{found}, but the schema has {wanted}"
@@ -602,7 +604,7 @@ def _unfit(value: Value, wanted: ValueType) -> str | None:
 
 
 def _with_text(problem: Problem, S: Stream, seen: ObservedSchema, language: Language[Any]) -> Problem:
-    """Add to a problem the first event in which an attribute is a text, if it is a number in other events."""
+    """Return the problem; if an attribute is a text in some events and a number in others, name the first such text."""
     for name, value_type in seen.attributes.items():
         named = problem.rule in KINDS and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", problem.message)
         if named and value_type == "string" and name not in seen.mixed and (found := text_among_numbers(S, name)):
@@ -615,9 +617,9 @@ def _with_text(problem: Problem, S: Stream, seen: ObservedSchema, language: Lang
 
 @dataclass(frozen=True)
 class FirstBatch:
-    """A check that issues the warnings about a query over the first batch of an evaluator.
+    """A check of a query against the first batch of an evaluator, which issues warnings.
 
-    text: the text of the query, if known.
+    text: the text of the query, if it is known.
     """
 
     language: Language[Any]
@@ -626,9 +628,9 @@ class FirstBatch:
     strict: bool
 
     def __call__(self, S: Stream) -> None:
-        """Check the query on the first batch. Raises IllFormed as `require_fit` does.
+        """Check the query against the first batch. Raises IllFormed as `require_fit` does.
 
-        The stack level of the warnings assumes that a method called by `push` or `count` calls it.
+        The stack level of the warnings assumes that this is called by a method that `push` or `count` calls.
         """
         with errors_in(self.text):
             warn_of_misfits(self.language, self.query, S, text=self.text, strict=self.strict, stacklevel=4)
@@ -637,10 +639,10 @@ class FirstBatch:
 def warn_of_misfits(
     language: Language[Any], query: Any, S: Stream, *, text: str | None, strict: bool, stacklevel: int
 ) -> None:
-    """Issue the warnings about a query over a stream by `warnings.warn`. Raises IllFormed, see require_fit.
+    """Issue the warnings about a query over a stream by `warnings.warn`. Raises IllFormed as `require_fit` does.
 
-    text: the query's text, if it is known. stacklevel: which caller the warning names, counted from the caller of this
-    function as 1.
+    text: the query's text, if it is known. stacklevel: the caller that the warning names; 1 is the caller of this
+    function.
     """
     for warning in require_fit(language, query, S, strict):
         warning.text = text
@@ -650,14 +652,14 @@ def warn_of_misfits(
 # ---------------------------------------------------------------------------------------------------------------------
 # The reach of a formula: how many events before a match it may depend on.
 #
-# Over the stream from i to j a formula can have other valuations than over all of it up to j. They are the same if
-# i precedes all events that the formula depends on; it has a reach if these lie in some windows that end at j. By the
-# clauses of tods21, Figure 3, and of section 7.1:
+# Over the stream from i to j, a formula can have other valuations than over the stream from its beginning to j. The
+# valuations are the same if i precedes all events on which the formula depends. A formula has a reach if these events
+# lie in windows that end at j. By the clauses of tods21, Figure 3, and of section 7.1:
 #
 # - A formula whose operators look only at valuations has, over a shorter interval, the valuations that lie in that
-#   interval (semantics/cel/interpreter.py). So if all of them lie in a window, it depends only on that window. WITHIN
-#   and neighbouring events give such windows.
-# - An operator whose clause is over one interval depends only on what its operands depend on. So NXT, LAST, MAX and
+#   interval (semantics/cel/interpreter.py). So if all valuations lie in a window, it depends only on that window.
+#   WITHIN and neighbouring events give such windows.
+# - An operator whose clause is over one interval depends on the same events as its operands. So NXT, LAST, MAX and
 #   PROJECT have the reach of their operand, and a window around them changes nothing: NXT(A ; B) WITHIN 5 EVENTS
 #   depends on all events before.
 # - START depends on the beginning of the stream, and UNLESS on matches of its right side anywhere in it.
@@ -693,7 +695,7 @@ def _reach(phi: Formula, below: list[Found], inherits: bool) -> Found:
             return _narrower(below[0], window) if inherits else below[0]
         case cel.In() | cel.Filter() | cel.Strict() | cel.PartitionBy() | cel.Project() | cel.Preference():
             return below[0]
-        case cel.PerKey():  # a number of events of one key may span any distance; a width bounds it here too
+        case cel.PerKey():  # a given number of events of one key may span any distance, but a width bounds them
             return below[0] if below[0] is not None and below[0].events == 1 else None
         case cel.Or() | cel.And():
             return _both(below[0], below[1])
@@ -703,7 +705,7 @@ def _reach(phi: Formula, below: list[Found], inherits: bool) -> Found:
                 return ReachBounds(left.events + right.events)
             return None
         case cel.OneOperand() | cel.TwoOperands():
-            # Gaps of any length may lie between the events, or events before all of them may decide.
+            # There may be gaps of any length between the events, or the formula may depend on all events before them.
             return None
         case cel.Derived():
             raise AssertionError("derived operators are expanded before")
@@ -712,9 +714,9 @@ def _reach(phi: Formula, below: list[Found], inherits: bool) -> Found:
 
 
 def _narrower(inside: Found, window: cel.Window) -> Found:
-    """Return the reach of a formula in a window, given the reach of the formula itself, if it has one.
+    """Return the reach of a formula in a window, given the reach of the formula itself, or None.
 
-    Where both the window and the formula limit the reach, either would be correct.
+    If both the window and the formula limit the reach, either limit would be correct.
     """
     match window:
         case cel.EventWindow(count):

@@ -1,6 +1,6 @@
-"""The engine protocol, version 1: its messages, checked against their JSON Schemas, and what they stand for.
+"""The engine protocol, version 1: convert messages to objects and back, and check them against their JSON Schemas.
 
-One JSON object per line in each direction; the schemas are in the folder schemas/, a file for each message.
+A message is one JSON object on one line, in each direction. The folder schemas/ has the schema of each message.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from cerify.semantics.row_pattern.scalars import NumberedMatch
 from cerify.semantics.values import plain
 
 PROTOCOL = 1
-LONGEST_TEXT = 10_000  # characters of a text of an engine that are kept and shown
-KINDS = ("matches", "tables", "skipped", "error")  # an answer to *run* has one of these keys, maybe with null
+LONGEST_TEXT = 10_000  # the most characters of an engine's text that are kept and shown
+KINDS = ("matches", "tables", "skipped", "error")  # an answer to *run* has exactly one of these keys
 
 Json: TypeAlias = dict[str, Any]
 Message = Literal["start", "started", "run", "answer", "stop"]
@@ -31,7 +31,10 @@ Message = Literal["start", "started", "run", "answer", "stop"]
 
 @dataclass(frozen=True)
 class EngineInfo:
-    """An engine's description of itself when it starts. claims: for each language, the engine's claims, as JSON."""
+    """The description that an engine gives of itself when it starts.
+
+    claims: for each language, the engine's claims, as JSON.
+    """
 
     name: str
     version: str
@@ -44,8 +47,8 @@ class EngineInfo:
 class MatchesAnswer:
     """The engine's matches, sorted, each once.
 
-    problem: why the answer is wrong whatever is expected: a match that occurs twice, or a position that a match names
-    twice or that is beyond the stream; "" if there is no such problem.
+    problem: why the answer is wrong, whatever matches are expected: it has a match twice, or a match has a position
+    twice or a position beyond the stream. "" if there is no such problem.
     """
 
     matches: Sequence[Match]
@@ -54,7 +57,7 @@ class MatchesAnswer:
 
 @dataclass(frozen=True)
 class Skipped:
-    """An answer that the engine does not support the query, and why."""
+    """The answer that the engine does not support the query, with the reason and a link to the engine's manual."""
 
     why: str
     link: str = ""
@@ -62,7 +65,7 @@ class Skipped:
 
 @dataclass(frozen=True)
 class Failed:
-    """An answer that the engine could not evaluate the query: a code of the protocol and a message."""
+    """The answer that the engine could not evaluate the query, with a code of the protocol and a message."""
 
     code: str
     message: str
@@ -73,7 +76,7 @@ Answer: TypeAlias = MatchesAnswer | Skipped | Failed
 
 
 def bounded(text: str) -> str:
-    """Shorten a text of an engine for messages: cut it after LONGEST_TEXT characters, and add how many were cut."""
+    """Return an engine's text, cut after LONGEST_TEXT characters, with the number of characters that were cut."""
     rest = len(text) - LONGEST_TEXT
     return text if rest <= 0 else f"{text[:LONGEST_TEXT]}… ({rest:,} more characters)"
 
@@ -103,16 +106,16 @@ def _kind_of_answer(obj: Any, where: str) -> str:
     kinds = [kind for kind in KINDS if kind in obj] if isinstance(obj, dict) else []
     if len(kinds) != 1:
         raise InputError(
-            f"{where}: it has {' and '.join(kinds) or 'none'}, where one of {', '.join(KINDS)} is expected"
+            f"{where}: an answer must have exactly one of {', '.join(KINDS)}, not {' and '.join(kinds) or 'none'}"
         )
     return kinds[0]
 
 
 @cache
 def _schema(message: Message, languages: tuple[str, ...], kind: str) -> JsonSchema:
-    """Return the JSON Schema of a message. Where it names a language, it also allows registered ones.
+    """Return the JSON Schema of a message, which also allows registered languages.
 
-    For an answer it has only the alternative of this kind, so that an error is not about the other kinds.
+    The schema of an answer has only the alternative of this kind, so that errors are not about other kinds.
     """
     path = Path(__file__).parent / "schemas" / f"{message}.json"
     schema = json.loads(path.read_text(encoding="utf-8"))
@@ -149,9 +152,10 @@ def json_of_info(info: EngineInfo) -> Json:
 
 
 def answer_of_json(obj: Json, output: str, events: int) -> Answer:
-    """Return the engine's answer, given its message for a run over `events` events.
+    """Return the engine's answer, given its answer message as JSON.
 
-    Raises InputError if only some matches have results, and BudgetExceeded if the caller's time is over.
+    output: the output that was requested. events: the length of the stream. Raises InputError if only some matches have
+    results, and BudgetExceeded if the caller's time is over.
     """
     if "skipped" in obj:
         return Skipped(bounded(obj["skipped"]), bounded(obj.get("link", "")))
@@ -167,18 +171,18 @@ def answer_of_json(obj: Json, output: str, events: int) -> Answer:
     if (match := next(beyond, None)) is not None:
         problems.append(f"the match {json_of_match(match)} has a position beyond the {events} events sent")
     if len({match.result is None for match in matches}) > 1:
-        raise InputError("some of the matches have a 'result' and others have none")
+        raise InputError("some matches have a 'result' and others have none; all must have one, or none")
     found = sorted(dict.fromkeys(matches), key=_sort_key)
     return MatchesAnswer(found, bounded(problems[0]) if problems else "")
 
 
 def _sort_key(match: Match) -> tuple[object, ...]:
-    """Return a sort key by which matches have the same order as without one. Tuples are faster to compare."""
+    """Return a sort key that gives the same order as comparing matches, but is faster because it is a tuple."""
     return (match.at, match.events, match.bindings, match.result, match)
 
 
 def matches_of_json(objs: Iterable[Any], output: str) -> list[Match]:
-    """Return matches from the form of the protocol. Raises InputError.
+    """Return the matches that JSON in the form of the protocol represents. Raises InputError.
 
     Bindings are read only if the output is "valuations".
     """
@@ -190,19 +194,22 @@ def matches_of_json(objs: Iterable[Any], output: str) -> list[Match]:
 
 
 def _match(obj: Any, where: str, output: str, problems: list[str]) -> Match:
-    """Return a match; add a sentence to problems if its positions are wrong. Raises InputError."""
+    """Return the match that JSON represents; add a sentence to `problems` if its positions are wrong.
+
+    Raises InputError for JSON that is not a match.
+    """
     if not isinstance(obj, dict) or "at" not in obj:
-        raise InputError(f"{where}: a match is an object with a position 'at' and a list 'events'")
+        raise InputError(f"{where}: a match must be an object with a position 'at' and a list 'events'")
     at = _position(obj["at"], f"{where}.at")
     bindings = None
     if output == "valuations":
         if not isinstance(bound := obj.get("bindings"), dict):
-            raise InputError(f"{where}: with valuations a match has 'bindings', from variables to positions")
+            raise InputError(f"{where}: with valuations, a match needs 'bindings', from variables to positions")
         pairs = ((A, _positions(positions, f"{where}.bindings.{A}", problems)) for A, positions in bound.items())
         bindings = tuple(sorted((A, positions) for A, positions in pairs if positions))
     result = obj.get("result") if output in ("valuations", "groups") else None
     if result is not None and not isinstance(result, dict):
-        raise InputError(f"{where}: a result is an object, from the names of attributes to their values")
+        raise InputError(f"{where}: a result must be an object, from the names of attributes to their values")
     events = _positions(obj.get("events"), f"{where}.events", problems)
     shown = None if result is None else result_of(result)
     if output == "valuations" and type(number := obj.get("match_number")) is int:

@@ -1,8 +1,8 @@
-"""Queries as data: the JSON form of a syntax tree, as the engine protocol has it, read back as a tree.
+"""Queries as data: build a syntax tree from its JSON form in the engine protocol.
 
-A node is an object whose key "node" names its class, with a key for each of its fields (docs/reference/protocol.md).
-Programs that make queries thus need not write text or quote names. A tree that is read here is printed and parsed
-again, so that a tree that no text can write is refused.
+A node is an object whose key "node" names its class, with a key for each field of the class
+(docs/reference/protocol.md). So programs that make queries need not write text or quote names. Each tree is printed and
+parsed again, and refused if its text does not give the same tree.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from cerify.semantics.errors import CerifyError, InputError
 from cerify.semantics.trees import node_word
 from cerify.semantics.values import parse_time
 
-BASES = frozenset({"Derived", "RowNode", "SaseNode"})  # classes whose subclasses are nodes
+BASES = frozenset({"Derived", "RowNode", "SaseNode"})  # base classes that are not nodes themselves
 LEFT_OUT = frozenset({"span", "having_span"})
 
 
@@ -31,7 +31,7 @@ def query_of_json(obj: object, language: str) -> Any:
     ...               "cel")
     Seq(left=EventAtom(type='A'), right=EventAtom(type='B'))
 
-    Raises InputError, which names the part that is not a node.
+    Raises InputError, whose message names the part that is not a node.
     """
     lang = language_named(language)
     with depth_limited():
@@ -43,11 +43,11 @@ def query_of_json(obj: object, language: str) -> Any:
             again = lang.syntax.parse(text)
         except CerifyError as error:
             raise InputError(f"the query: {lang.title} cannot write it: {error.message}") from None
-        except (TypeError, AttributeError, ValueError, KeyError, AssertionError) as error:  # a field of another type
-            raise InputError(f"the query: a field has a value of another type: {error}") from None
+        except (TypeError, AttributeError, ValueError, KeyError, AssertionError) as error:  # a value of a wrong type
+            raise InputError(f"the query: a field has a value of a wrong type: {error}") from None
     if again != tree:
-        raise InputError(f"the query: {lang.title} reads its text, {text}, as another query")
-    return again  # the parsed tree knows the places of its parts in the text
+        raise InputError(f"the query: its text in {lang.title}, {text}, is parsed as another query")
+    return again  # unlike `tree`, it has the places of its parts in the text
 
 
 def _built(value: Any, kinds: Mapping[str, type], where: str, several: type) -> Any:
@@ -94,9 +94,9 @@ def _built(value: Any, kinds: Mapping[str, type], where: str, several: type) -> 
 
 @cache
 def node_kinds(language: str) -> Mapping[str, type]:
-    """Return the classes of a language's nodes, by the word under the key "node".
+    """Return the classes of a language's nodes, by their names under the key "node".
 
-    Timestamp stands for datetime, and Interval for timedelta.
+    The name of datetime is Timestamp, and the name of timedelta is Interval.
     """
     found: dict[str, type] = {"Timestamp": datetime}
     waiting, seen = list(LANGUAGES[language].syntax.trees), set()
@@ -112,7 +112,7 @@ def node_kinds(language: str) -> Mapping[str, type]:
             found[node_word(kind)] = kind
         hints = get_type_hints(kind)
         waiting += [part for name in fields_of(kind) for part in _classes_in(hints[name])]
-        named = vars(sys.modules[own])  # a dataclass with slots leaves its original class behind, unnamed
+        named = vars(sys.modules[own])  # with slots, a dataclass exists twice; its module names only the right class
         own_subclasses = (sub for sub in kind.__subclasses__() if sub.__module__ == own)
         waiting += [sub for sub in own_subclasses if named.get(sub.__name__) is sub]
     return dict(sorted(found.items()))
@@ -127,19 +127,19 @@ def _classes_in(hint: Any) -> Iterable[type]:
 
 
 def fields_of(kind: Any) -> Iterable[str]:
-    """Return the names of the fields of a class of nodes, without those that are left out of JSON."""
+    """Return the names of the fields that JSON always has for a class of nodes."""
     return (field.name for field in fields(kind) if field.name not in LEFT_OUT and not field.metadata.get("optional"))
 
 
 def optional_fields(node: Any) -> Iterable[str]:
-    """Return the names of the fields that JSON has only if their value is not the default."""
+    """Return the names of a node's optional fields whose value is not the default; JSON has only these."""
     optional = (field for field in fields(node) if field.metadata.get("optional"))
     return (field.name for field in optional if getattr(node, field.name) != field.default)
 
 
 @cache
 def _sets(kind: type) -> frozenset[str]:
-    """Return the fields of a node that hold sets; all other fields with several parts hold tuples."""
+    """Return the fields of a class of nodes that hold sets; all other fields with several parts hold tuples."""
     hints = get_type_hints(kind)
     return frozenset(name for name, hint in hints.items() if _has_set(hint))
 

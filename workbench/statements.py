@@ -1,4 +1,4 @@
-"""SELECT statements around MATCH_RECOGNIZE over a stream, in a dialect of SQL."""
+"""Evaluate SELECT statements with a MATCH_RECOGNIZE clause over a stream, in a dialect of SQL."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ from cerify.semantics.values import ValueType, value_type_of
 
 
 class SqlTree(Protocol):
-    """The interface of sqlglot's trees that this module uses: a tree writes itself as SQL in a dialect."""
+    """The interface of sqlglot's trees that this module uses: the text of a tree as SQL in a dialect."""
 
     def sql(self, dialect: Any = ...) -> str:
         """Return the text in a dialect."""
@@ -67,11 +67,11 @@ class SqlTree(Protocol):
 
 @dataclass(frozen=True)
 class Pasted:
-    """A text that a user pasted: its MATCH_RECOGNIZE clause, the SELECT around it, and what they mean.
+    """A text that a user pasted, parsed: its MATCH_RECOGNIZE clause, and the SELECT around it.
 
-    statement: the SELECT; None for a clause alone. clause: the clause, with the place of NULL in its order; by default
-    the place that NULL has in the dialect. windows: the columns that are aggregates with OVER. lists: the lists or
-    structures that the text makes of measures.
+    statement: the SELECT; None if the text is a clause alone. clause: the clause, with an explicit place of NULL in its
+    order, by default the place in the dialect. reading: the reading that the dialect implies. windows: the columns that
+    are aggregates with OVER. lists: the lists or structures that the text builds from measures.
     """
 
     text: str
@@ -84,18 +84,19 @@ class Pasted:
 
     @property
     def below(self) -> TableSource | None:
-        """Return the source in FROM or WITH that the clause reads in place of the table; None if it reads the table."""
+        """Return the source in FROM or WITH that the clause reads instead of the table; None if it reads the table."""
         return None if self.statement is None else self.statement.below
 
     @property
     def reads_file(self) -> bool:
-        """Return whether the text reads a file or frame. It does not if it contains its own table, as in VALUES."""
+        """Return whether the text reads a file or data frame. It does not if it has a table of its own, as VALUES."""
         return reads_file(self.below)
 
     def over(self, S: Stream, reading: RowReading) -> PastedTable:
-        """Return the clause and the rows that it reads, given the file or frame. Raises IllFormed, BudgetExceeded.
+        """Return the clause and the rows that it reads, given the rows of the file or data frame.
 
-        Warns of NULL if FIRST and LAST skip it in the dialect but not in the standard.
+        Warn if a column of FIRST or LAST is NULL in a row, and the dialect skips such rows, unlike the standard. Raises
+        IllFormed, BudgetExceeded.
         """
         clause, columns = self.clause, columns_of(S)
         with errors_in(self.text), depth_limited(None):
@@ -133,9 +134,9 @@ class PastedTable:
     columns: tuple[str, ...]
 
     def output(self, made: OutputTable, reading: RowReading) -> OutputTable:
-        """Return the rows of the statement, given the output table of its clause. Columns get the names of the dialect.
+        """Return the rows of the statement, given the output table of its clause.
 
-        Raises IllFormed.
+        Names of columns have the case that the dialect gives them. Raises IllFormed.
         """
         pasted, statement = self.pasted, self.pasted.statement
         made = _with_lists(_without(made, {one.name for one in pasted.windows}), pasted.lists)
@@ -146,7 +147,7 @@ class PastedTable:
         if statement is not None:
             with errors_in(pasted.text):
                 if len(set(made.columns)) < len(made.columns):
-                    raise IllFormed("two columns of the clause's output have the same name; give a measure another one")
+                    raise IllFormed("two columns of the clause's output have the same name; rename a measure")
                 columns, found = select_rows(statement, made.columns, made.rows, pasted.dialect, reading)
                 made = OutputTable(columns, tuple(found))
             listed = [item for item in statement.items if item.expression is not None]
@@ -162,7 +163,7 @@ def _in_case(name: str, dialect: SqlDialect) -> str:
 
 
 def _is_quoted(item: SelectItem) -> bool:
-    """Return whether the name of an item of SELECT, its alias or its column, is in quotation marks."""
+    """Return whether the name of an item of SELECT is in quotation marks: its alias, or else its column."""
     return item.quoted if item.name else isinstance(item.expression, rows.RowColumn) and item.expression.quoted
 
 
@@ -177,7 +178,7 @@ def _without(made: OutputTable, names: Collection[str]) -> OutputTable:
 
 
 def _with_lists(made: OutputTable, lists: Sequence[ListedMeasure]) -> OutputTable:
-    """Return the table with a list column in place of the measures that make up the list; an empty list is NULL."""
+    """Return the table with a list in place of the measures from which the list is built; an empty list is NULL."""
     for one in lists:
         sources = [made.columns.index(source) for _, source, _ in one.fields]
 
@@ -214,8 +215,9 @@ def _structure(one: ListedMeasure, values: Sequence[Any]) -> Any:
 
 
 def _with_windows(windows: Sequence[WindowColumn], q: MatchRecognize, S: Stream, reading: RowReading) -> Stream:
-    """Add columns of aggregates with OVER to the rows: each aggregates rows of its partition, in the order of the
-    clause.
+    """Return the rows with a column for each aggregate with OVER.
+
+    The aggregate of a row is over rows of its partition, in the order of the clause.
     """
     names = columns_of(S)
     q = resolved(q, (*names, *(one.name for one in windows)))
@@ -238,7 +240,7 @@ def _with_windows(windows: Sequence[WindowColumn], q: MatchRecognize, S: Stream,
 
 
 def _without_empty_texts(S: Stream) -> Stream:
-    """Return the rows in which an empty text is NULL."""
+    """Return the rows, with NULL in place of each empty text."""
     if not any("" in values for values in column_values(S).values()):
         return S
     return Stream(
@@ -250,7 +252,7 @@ def _without_empty_texts(S: Stream) -> Stream:
 
 
 def truncated_divisions(q: MatchRecognize, S: Stream) -> Iterator[rows.Product]:
-    """Yield the divisions of a clause that drop a fraction, because their operands are integers in these rows."""
+    """Yield the divisions of a clause that drop a fraction, because the operands are integers in all these rows."""
     yield from _whole_divisions(q.expressions, lambda: types_in(q, S))
 
 
@@ -274,7 +276,10 @@ def _whole_divisions(expressions: Sequence[rows.Expression], types: Callable[[],
 
 
 def types_in(q: MatchRecognize, S: Stream) -> Types:
-    """Infer the types of the columns that a clause mentions from their values; None if a column has mixed types."""
+    """Return the types of the columns that a clause mentions, inferred from their values.
+
+    The type of a column with values of several types is None.
+    """
     names = columns_of(S)
     mentioned = {resolve_column(one, names) for one in columns_in(q)}
     values = column_values(S)
@@ -292,7 +297,7 @@ def _types_of_values(columns: Mapping[str, Iterable[Any]]) -> Types:
 
 
 def _navigated_null(q: MatchRecognize, S: Stream) -> rows.RowColumn | None:
-    """Find a column in FIRST or LAST of a measure that is NULL in some row; return None if there is none."""
+    """Return a column in FIRST or LAST of a measure that is NULL in some row; None if there is no such column."""
     names = columns_of(S)
     for e in (node for one in q.measures for node in trees.subtrees(one.expression)):
         for column in trees.subtrees(e) if isinstance(e, rows.Logical) else ():
@@ -304,7 +309,7 @@ def _navigated_null(q: MatchRecognize, S: Stream) -> rows.RowColumn | None:
 
 
 def _stream_of(names: Sequence[str], found: Iterable[Sequence[Nullable]]) -> Stream:
-    """Return rows as a stream. Raises IllFormed for intervals and lists, which no table holds."""
+    """Return rows as a stream. Raises IllFormed for intervals and lists, which a table cannot hold."""
     events = []
     for row in found:
         there: dict[str, Any] = {name: value for name, value in zip(names, row, strict=True) if value is not None}
@@ -315,10 +320,10 @@ def _stream_of(names: Sequence[str], found: Iterable[Sequence[Nullable]]) -> Str
 
 
 def read_pasted(text: str, dialect: str = "standard", duration: Duration = "open") -> Pasted:
-    """Return what a text means in a dialect: a clause, or a SELECT around one.
+    """Parse a clause of MATCH_RECOGNIZE, or a SELECT with one, in a dialect.
 
     duration: "closed" if a match may take exactly as long as WITHIN or LIMIT DURATION says, "open" if it must be
-    shorter. Raises ParseError, IllFormed, and Unsupported for what the dialect refuses.
+    shorter. Raises ParseError, IllFormed, and Unsupported for a part that the dialect does not have.
     """
     known = dialect_named(dialect)
     with errors_in(text), depth_limited(None):
@@ -329,7 +334,7 @@ def read_pasted(text: str, dialect: str = "standard", duration: Duration = "open
         clause = parse(plain, spoken, duration=duration, lists=lists) if statement is None else statement.clause
         require_in_dialect(clause, known)
         if known.name == "databricks" and may_be_empty(clause.pattern):
-            says = f"{known.title} reports no match without rows; here each is a match, and this pattern has some"
+            says = f"{known.title} does not report empty matches; here they are reported, and this pattern has some"
             warnings.warn(QueryWarning(says, clause.pattern.span), stacklevel=2)
         reading = meant_reading(
             [*clause.keys, *clause.expressions, *(() if statement is None else statement.expressions)], known
@@ -338,14 +343,15 @@ def read_pasted(text: str, dialect: str = "standard", duration: Duration = "open
 
 
 def reading_texts(reading: RowReading) -> tuple[str, ...]:
-    """Write the answers in which a reading differs from the decided one, in the form of --reading."""
+    """Return the answers in which a reading differs from the standard reading, in the form of --reading."""
     pairs = ((one.name, getattr(reading, one.name), getattr(STANDARD, one.name)) for one in fields(reading))
     return tuple(f"{name}={answer}" for name, answer, decided in pairs if answer != decided)
 
 
 def split_duration(readings: Iterable[str]) -> tuple[Duration, tuple[str, ...]]:
-    """Return the answer to `duration` among readings in the form of --reading, and the other readings. Raises
-    IllFormed.
+    """Return the value of `duration` among readings in the form of --reading, and the other readings.
+
+    Raises IllFormed for a value that `duration` cannot have.
     """
     duration: Duration = "open"
     others = []
@@ -361,7 +367,7 @@ def split_duration(readings: Iterable[str]) -> tuple[Duration, tuple[str, ...]]:
 
 
 def written_out(q: MatchRecognize, reading: RowReading) -> MatchRecognize:
-    """Return a clause that means under the decided reading what `q` means under `reading`.
+    """Return a clause whose meaning under the standard reading is the meaning of `q` under `reading`.
 
     Raises Unsupported for a reading that the text of a clause cannot express.
     """
@@ -393,19 +399,20 @@ SQLGLOT: tuple[DialectName, ...] = ("trino", "oracle", "snowflake")
 
 
 def read_sqlglot(tree: SqlTree, dialect: DialectName = "trino") -> Pasted:
-    """Return the meaning of a tree of sqlglot, of a SELECT or only of its MATCH_RECOGNIZE, like `read_pasted`.
+    """Parse a tree of sqlglot: a SELECT with MATCH_RECOGNIZE, or only the clause. See `read_pasted`.
 
-    dialect: the dialect in which the tree's own method writes it; sqlglot need not be installed. Raises Unsupported if
-    sqlglot does not support MATCH_RECOGNIZE in this dialect, and what `read_pasted` raises.
+    dialect: the dialect in which the tree's own method writes the tree; sqlglot need not be installed. Raises
+    Unsupported if sqlglot does not support MATCH_RECOGNIZE in this dialect, and the errors of `read_pasted`.
     """
     _require_in_sqlglot(dialect)
     return read_pasted(tree.sql(dialect=dialect).strip(), dialect)
 
 
 def write_sqlglot(q: MatchRecognize, dialect: DialectName = "trino", table: str = "t") -> Any:
-    """Return sqlglot's tree of a SELECT over a table with a clause of the standard, in a dialect.
+    """Return sqlglot's tree, in a dialect, of a SELECT over a table with a clause of the standard.
 
-    Raises Unsupported for what the dialect or sqlglot does not support, MissingPackage where sqlglot is not installed.
+    Raises Unsupported for a clause that the dialect or sqlglot does not support, and MissingPackage if sqlglot is not
+    installed.
     """
     _require_in_sqlglot(dialect)
     try:
@@ -419,7 +426,7 @@ def write_sqlglot(q: MatchRecognize, dialect: DialectName = "trino", table: str 
         raise Unsupported(f"sqlglot does not read the clause: {str(error).splitlines()[0]}", q.span) from None
     again = replace(read_sqlglot(tree, dialect).clause, span=None)
     if again != replace(read_pasted(text, dialect).clause, span=None):
-        raise Unsupported("sqlglot reads this clause as a different one: its tree would not mean the same", q.span)
+        raise Unsupported("sqlglot reads this clause as a different one: its tree has another meaning", q.span)
     return tree
 
 
@@ -431,7 +438,7 @@ def _require_in_sqlglot(dialect: str) -> None:
 def select(text: str, events: Events | str | Path = (), *, dialect: str = "standard") -> OutputTable:
     """Return the rows of a SELECT over one MATCH_RECOGNIZE, or the output table of a clause alone.
 
-    events are what `cerify.match` takes: they are the table in FROM, whatever its name. Raises what `match` raises.
+    events: the table in FROM, whatever its name; see `cerify.match`. Raises the errors of `match`.
 
     >>> clause = "MATCH_RECOGNIZE (MEASURES A.x AS b PATTERN (A))"
     >>> select(f"SELECT m.b + 1 AS c FROM t {clause} AS m WHERE b > 1;", [{"x": 2}])

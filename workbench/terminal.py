@@ -20,13 +20,13 @@ from cerify.semantics.packages import naming_extras
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
 
-WIDEST = 100_000  # characters of a line in a pipe, where lines are as long as they need to be
-JSON_ESCAPES = "cerify.json_escapes"  # handles characters that an encoding lacks, as `shielded` does
-LAYOUT = "\n\t"  # the characters that are not printable but may stay in a text
+WIDEST = 100_000  # the width of a line in a pipe, where lines need not be wrapped
+JSON_ESCAPES = "cerify.json_escapes"  # the error handler that writes characters which an encoding lacks as JSON escapes
+LAYOUT = "\n\t"  # the characters that are not printable but need no escape
 
 
 class _Unfailing(io.FileIO):
-    """A raw stream for standard error; a text is lost if there is no room, or nobody reads it."""
+    """A raw stream for standard error. If a write fails, as on a full disk, the text is lost without an error."""
 
     def write(self, data: Any) -> int:
         try:
@@ -38,10 +38,10 @@ class _Unfailing(io.FileIO):
 def prepare_streams() -> None:
     """Prepare the standard streams, so that commands need not know whether they are files, pipes or terminals.
 
-    A stream that is closed is replaced by the null device, opened for reading. Standard input is then empty. To write
-    an answer to standard output is then an OSError: an exit status without its answer could be misread. Text for
-    standard error is lost, as after every other error of writing to it; the exit status still tells the answer. A
-    character that the encoding of standard output lacks is written as an escape of JSON, as `shielded` does.
+    A closed stream is replaced by the null device, opened for reading. Closed standard input is then empty. Writing an
+    answer to closed standard output raises OSError, because an exit status without its answer could be misread. Text
+    for closed standard error is lost, as after every other error of writing to it; the exit status still has the
+    answer. A character that the encoding of standard output lacks is written as a JSON escape, as in `shielded`.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -56,18 +56,18 @@ def prepare_streams() -> None:
 
 
 def printable(text: str) -> str:
-    r"""Return the text on one line, with characters that are not printable escaped as Python does: \x1b, \n, \u202e.
+    r"""Return the text on one line, with characters that are not printable as Python's escapes: \x1b, \n, \u202e.
 
-    Use it for a value from outside (a query of a file, a name of an engine, a value of an event) inside a line of a
-    message. The value can then neither begin a line of its own nor steer the terminal.
+    Use it for a value from outside (a query of a file, the name of an engine, a value of an event) in a line of a
+    message. The value can then neither begin a new line nor steer the terminal.
     """
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def shielded(text: str) -> str:
-    r"""Escape all characters of a text that are not printable, except newlines and tabs.
+    r"""Return a text with JSON escapes, such as \u001b, for all characters that are not printable.
 
-    Escapes are those of JSON, \u001b, so that JSON stays JSON and means the same.
+    Newlines and tabs stay. A text in JSON stays JSON with the same meaning.
     """
     if all(line.isprintable() for line in text.split("\n")):
         return text
@@ -75,7 +75,7 @@ def shielded(text: str) -> str:
 
 
 def echo(text: str, *, colour: str = "", error: bool = False, newline: bool = True) -> None:
-    """Write a text to standard output, or to standard error; a colour applies up to the first colon."""
+    """Write a text to standard output, or with `error` to standard error. A colour applies up to the first colon."""
     text = shielded(text)
     if colour:
         label, colon, rest = text.partition(":")
@@ -84,7 +84,7 @@ def echo(text: str, *, colour: str = "", error: bool = False, newline: bool = Tr
 
 
 def echo_error(message: str) -> None:
-    """Write an error message to standard error; on a terminal the program's name and carets are red."""
+    """Write an error message to standard error. On a terminal, the program's name and carets are red."""
     name, *lines = "cerify:", *shielded(message).split("\n")
     lines = [click.style(line, fg="red", bold=True) if line.strip(" \t^") == "" else line for line in lines]
     text = "\n".join(lines)
@@ -92,7 +92,7 @@ def echo_error(message: str) -> None:
 
 
 def picked(source: object, *names: str) -> dict[str, Any]:
-    """Return these attributes, or fields of a mapping, as a dict for a JSON object."""
+    """Return the values of these attributes, or of these keys of a mapping, as a dict."""
     return {name: source[name] if isinstance(source, Mapping) else getattr(source, name) for name in names}
 
 
@@ -139,22 +139,22 @@ class Line:
 
 
 def lines_of(text: str, style: str = "") -> list[Line]:
-    """Return a text as lines of one style."""
+    """Return the lines of a text, all in one style."""
     return [Line([(line, style)]) for line in text.split("\n")]
 
 
 def on_terminal(error: bool = False) -> bool:
-    """Return whether standard output, or standard error, is a terminal, or the variable FORCE_COLOR says so."""
+    """Return whether standard output, or with `error` standard error, is a terminal, or FORCE_COLOR is set."""
     return (sys.stderr if error else sys.stdout).isatty() or bool(os.environ.get("FORCE_COLOR"))
 
 
 def in_colour(error: bool = False) -> bool:
-    """Return whether output to this stream is in colour: on a terminal, unless the variable NO_COLOR is set."""
+    """Return whether output is in colour: if `on_terminal`, unless the variable NO_COLOR is set."""
     return on_terminal(error) and not os.environ.get("NO_COLOR")
 
 
 def screen_width() -> int:
-    """Return the columns of the terminal; WIDEST if standard output is not a terminal."""
+    """Return the width of the terminal in columns; WIDEST if standard output is not a terminal."""
     return shutil.get_terminal_size().columns if on_terminal() else WIDEST
 
 
@@ -172,9 +172,9 @@ def styled_lines(lines: Iterable[Line], width: int) -> Iterator[str]:
 
 
 def table_lines(headings: Sequence[str], rows: Sequence[Sequence[str]], numbers: int = 1) -> list[Line]:
-    """Return a table as lines. Cells may have several lines, and are folded if the table is wider than the terminal.
+    """Return a table as lines. Cells may have several lines, and are wrapped if the table is wider than the terminal.
 
-    The first `numbers` columns are aligned at the right.
+    The first `numbers` columns are aligned on the right.
     """
     cells = [[cell.split("\n") for cell in row] for row in rows]
     widths = [
@@ -201,7 +201,7 @@ def _row(cells: Sequence[str], widths: Sequence[int], numbers: int) -> str:
 
 
 def _wrapped(line: Line, width: int) -> Iterator[list[tuple[str, str]]]:
-    """Yield the parts of a line as lines of at most this width, broken at spaces."""
+    """Yield a line as wrapped lines of at most this width, broken at spaces; each is a list of (text, style)."""
     if len(line.text) <= width:
         yield [(line.first, ""), *line.parts]
         return
@@ -224,13 +224,14 @@ def _styled(text: str, style: str) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The console of commands: that of rich, without markup; a text is one line, with the escapes of `terminal`.
+# The console of commands: a console of rich without markup, which prints each text as one line with escapes.
 
 
 def screen(**options: Any) -> Console:
-    """Return a console that prints text as it is: no markup, no emoji codes, no character that could steer a terminal.
+    """Return a console that prints text as it is: without markup, emoji codes, or characters that steer a terminal.
 
-    Each printed text is one line, with escapes for newlines. options: those of rich's Console. Raises MissingPackage.
+    Each printed text is one line, with escapes for newlines. options: the arguments of rich's Console. Raises
+    MissingPackage.
     """
     with naming_extras():  # imported here because the help of commands works without rich
         from rich.console import Console
@@ -242,7 +243,7 @@ def screen(**options: Any) -> Console:
             super().print(*(printable(one) if isinstance(one, str) else one for one in objects), **options)
 
         def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
-            """Yield the segments; their text is shielded, except that of rich's own control codes."""
+            """Yield the segments of rich, with the text of each shielded, except rich's own control codes."""
             for segment in super().render(renderable, options):
                 yield segment if segment.control else Segment(shielded(segment.text), segment.style)
 

@@ -59,10 +59,10 @@ def children() -> set[int]:
         (
             "a null beside",
             "protocol",
-            "it has matches and error, where one of matches, tables, skipped, error is expected",
+            "an answer must have exactly one of matches, tables, skipped, error, not matches and error",
         ),
-        ("no kind", "protocol", "it has none, where one of matches, tables, skipped, error is expected"),
-        ("a result left out", "protocol", "some of the matches have a 'result' and others have none"),
+        ("no kind", "protocol", "an answer must have exactly one of matches, tables, skipped, error, not none"),
+        ("a result left out", "protocol", "some matches have a 'result' and others have none"),
         ("a position with a point", "protocol", "matches[0].at: a position is a whole number from 0, written without"),
         ("a position twice", "failed", "matches[0].events: a list of positions, each once"),
         ("dies but its child lives", "crashed", "ended with status 7 before it answered"),

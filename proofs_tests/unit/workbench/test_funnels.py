@@ -180,14 +180,14 @@ def test_keys_at_the_ends_of_their_type(kind: pa.DataType, keys: list[int | None
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("1view@0", "no pay: the key has no such event"),
-        ("1pay@0 1view@1", "no pay after that: the last one is event 0, time 0"),
+        ("1view@0", "no pay: no event of the key takes this step"),
+        ("1pay@0 1view@1", "no pay after that: the last pay is event 0, time 0"),
         ("1view@0 1pay@20", "the next pay is event 1, time 20, 20 s after view: the window is 10 seconds"),
         (
             "1view@0 1refund@1 1pay@2",
-            "the next pay is event 2, time 2, but refund comes before it or with it, in event 1",
+            "the next pay is event 2, time 2, but the forbidden refund is event 1",
         ),
-        ("1home@0", "no view: the key has no such event"),
+        ("1home@0", "no view: no event of the key takes this step"),
         ("1view@0 1pay@2", "all steps are reached"),
     ],
 )

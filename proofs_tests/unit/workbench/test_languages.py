@@ -737,7 +737,7 @@ def test_results_are_read_and_compared() -> None:
     assert match == Match(0, (0,), (), result_of({"y": 2}))
     assert match != Match(0, (0,), (), result_of({"y": 3}))
     assert protocol.matches_of_json([answer], "matches") == [Match(0, (0,))]
-    with pytest.raises(InputError, match="a result is an object"):
+    with pytest.raises(InputError, match="a result must be an object"):
         protocol.matches_of_json([{**answer, "result": 2}], "valuations")
 
 

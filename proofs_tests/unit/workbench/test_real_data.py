@@ -478,9 +478,9 @@ def test_a_query_may_be_data(file: Path, tmp_path: Path, run: Run) -> None:
         ({"node": "Sec"}, "not the name of a node; did you mean 'Seq'"),
         ({"left": {"node": "Event"}}, r"the query\.left: Event needs the field 'type'"),
         ({"left": {"node": "Event", "type": "A", "tipe": 1}}, r"the query\.left: Event has no field 'tipe'"),
-        ({"left": {"node": "Event", "type": 5}}, "a field has a value of another type"),
-        ({"left": "A"}, "a field has a value of another type"),
-        ({"left": {"node": "Attribute", "name": "x"}}, "a field has a value of another type"),
+        ({"left": {"node": "Event", "type": 5}}, "a field has a value of a wrong type"),
+        ({"left": "A"}, "a field has a value of a wrong type"),
+        ({"left": {"node": "Attribute", "name": "x"}}, "a field has a value of a wrong type"),
         ({"left": {"node": "Event", "type": ""}}, "CEL cannot write it"),
     ],
 )

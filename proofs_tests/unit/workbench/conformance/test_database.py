@@ -390,7 +390,7 @@ def test_reading_tables_is_bounded_by_the_time_of_the_caller() -> None:
 
 
 def test_one_kind_of_answer() -> None:
-    with pytest.raises(InputError, match="it has matches and tables, where one of"):
+    with pytest.raises(InputError, match="error, not matches and tables"):
         protocol.parse_message('{"id": "c", "tables": [], "matches": []}', "answer")
 
 
