@@ -411,7 +411,7 @@ def test_an_exercise_that_compares_events_is_graded_without_z3(page: Any) -> Non
     see(page, "#feedback", "right as far as it was tried")
     write(page, "answer", "Order ; Pay")
     page.click("#grade")
-    see(page, "#feedback", "a condition is missing: what is asked of the attributes?")
+    see(page, "#feedback", "a condition is missing: which values must the attributes have?")
 
 
 def test_a_link_with_an_answer_shows_its_grade(page: Any, browser: Any) -> None:

@@ -1,1 +1,1 @@
-"""Exercises: a sentence in plain English, the formula that a student writes for it, and feedback on the formula."""
+"""Exercises: sentences in plain English, for which students write formulas, and feedback on the formulas."""

@@ -1,6 +1,6 @@
-"""Grades of answers to exercises: right, or wrong with a shortest stream that shows it.
+"""Grade answers to exercises: an answer is right, or wrong with a shortest stream that shows the difference.
 
-The formula is compared with the model answer by the exact deciders, if they support both. If the deciders cannot tell,
+The answer is compared with the model answer by the exact deciders, if they support both. If the deciders cannot decide,
 both are tried on all short streams over the values that the exercise lists, or else over a few chosen values.
 """
 
@@ -51,19 +51,22 @@ from cerify.semantics.values import Value, ValueType
 from cerify.terminal import picked
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The exercises as data, a JSON object per line: those of the course, and files of others.
+# The exercises as data, a JSON object on each line: those of the course, and files of other teachers.
 #
-# A file of somebody else's has the same form; only id, sentence and schema have to be there, and answers to grade
-# with.
+# Files of other teachers have the same form. An exercise needs an id, a sentence and a schema, and answers if it is to
+# be graded.
 
 FILE = Path(__file__).parent / "exercises.jsonl"
 PATTERN = "pattern"
-COMPARING = 10.0  # seconds for another answer and the first
+COMPARING = 10.0  # seconds for comparing another right answer with the first
 LEVELS = {1: "easy", 2: "middling", 3: "hard"}
 
 
 class UnusableAnswer(InputError):
-    """Raised if an answer that a file lists as right cannot be used. withheld: the message for students."""
+    """Raised if an answer that a file lists as right cannot be used.
+
+    withheld: the message for students, which does not reveal the answer.
+    """
 
     withheld: str = ""
 
@@ -72,10 +75,10 @@ class UnusableAnswer(InputError):
 class Exercise:
     """A sentence, and formulas that express it.
 
-    answers: right answers, the model answer first; a file for students has none. wrong: wrong answers that are typical
-    of beginners. about: "pattern" if the hint does not help with a mistake in the conditions, else "". values: the
-    values of each attribute when queries are tried on short streams. level: 1, 2 or 3, from easy to hard. session: the
-    session of the course, 0 for none. where: the file and the line, for messages.
+    answers: right answers, the model answer first; a file for students has none. wrong: typical wrong answers of
+    beginners. about: "pattern" if the hint does not help with a mistake in the conditions, else "". values: for each
+    attribute, the values with which queries are tried on short streams. level: 1, 2 or 3, from easy to hard. session:
+    the session of the course, 0 for none. where: the file and the line, for messages.
     """
 
     id: str
@@ -96,15 +99,15 @@ class Exercise:
         return "" if self.about == PATTERN and mistake.in_conditions else self.hint
 
     def right(self) -> tuple[str, ...]:
-        """Return the right answers, the model answer first. Raises InputError if the file, for students, has none."""
+        """Return the right answers, the model answer first. Raises InputError if there are none."""
         if not self.answers:
             raise InputError(
-                f"the file has no answer to {self.id!r}, as it is for students: grade with the teacher's file"
+                f"the file has no answer to {self.id!r}, because it is for students: grade with the teacher's file"
             )
         return self.answers
 
     def trees(self) -> list[Any]:
-        """Return the right answers as syntax trees. Raises UnusableAnswer, and InputError if there are none."""
+        """Return the right answers as syntax trees. Raises UnusableAnswer, and InputError if there are no answers."""
         return [self._tree(text, number) for number, text in enumerate(self.right(), 1)]
 
     def _tree(self, text: str, number: int) -> Any:
@@ -114,10 +117,10 @@ class Exercise:
             raise self._unusable(number, error) from None
 
     def require_usable(self) -> None:
-        """Raise UnusableAnswer if queries cannot be compared with the first answer, or if another answer differs from
-        it.
+        """Raise UnusableAnswer if queries cannot be compared with the first answer, or another answer differs from it.
 
-        Without the solver, an answer that needs the solver is usable: queries are then tried on short streams.
+        If the solver is not installed, an answer that needs the solver is still usable: queries are then tried on short
+        streams.
         """
         first, *others = self.trees()
         lang = LANGUAGES[self.language]
@@ -128,7 +131,7 @@ class Exercise:
         except CerifyError as error:
             raise self._unusable(1, error) from None
         if isinstance(found, Undecided) and not self.values and installed("z3"):
-            reason = f"{found.reason}; so list values to try, as the field 'values' with each attribute of the schema"
+            reason = f"{found.reason}; so add a field 'values' with a list of values to try for each attribute"
             raise self._unusable(1, InputError(reason))
         for number, other in enumerate(others, 2):
             with suppress(Unsupported, BudgetExceeded), Budget(seconds=COMPARING).timed():
@@ -141,9 +144,7 @@ class Exercise:
         which = ", ".join(filter(None, (self.where, f"answer {number} to {self.id!r}")))
         unusable = UnusableAnswer(f"{which}: {error.message}", error.span)
         unusable.text = self.answers[number - 1]
-        unusable.withheld = (
-            f"{which} cannot be used; to see why, run cerify grade --exercises with this file and no other argument"
-        )
+        unusable.withheld = f"{which} cannot be used; to see why, run cerify grade --exercises with only this file"
         return unusable
 
     def public(self) -> dict[str, Any]:
@@ -163,10 +164,10 @@ def grade_command(file: Path) -> str:
 
 @cache
 def exercises(file: Path = FILE) -> Mapping[str, Exercise]:
-    """Return all exercises of a file by id, in its order; the course's own by language, from easy to hard.
+    """Return all exercises of a file by id, in the order of the file: in the course's file by language, then level.
 
-    Raises InputError, which names the file and the line, and UnusableAnswer; the course's own answers have been
-    checked.
+    Raises InputError, whose message names the file and the line, and UnusableAnswer. The answers of the course's file
+    are not checked again.
     """
     found: dict[str, Exercise] = {}
     for line, where in lines_of(file):
@@ -204,18 +205,18 @@ def _exercise(obj: Any, where: str) -> Exercise:
         raise InputError(f"{where}: an exercise is a JSON object")
     for name, value in obj.items():
         if name not in KINDS:
-            near, there = did_you_mean(name, KINDS), f"; there are {', '.join(KINDS)}"
-            raise InputError(f"{where}: no field {name!r} of an exercise{near or there}")
+            near, there = did_you_mean(name, KINDS), f"; its fields are {', '.join(KINDS)}"
+            raise InputError(f"{where}: an exercise has no field {name!r}{near or there}")
         if KINDS[name] is list and not (isinstance(value, list) and all(isinstance(text, str) for text in value)):
             raise InputError(f"{where}, field {name!r}: give a list of texts")
         if not isinstance(value, KINDS[name]):
-            raise InputError(f"{where}, field {name!r}: {json.dumps(value)} is of a wrong type")
+            raise InputError(f"{where}, field {name!r}: {json.dumps(value)} has a wrong type")
     if missing := [name for name in ("id", "sentence", "schema") if name not in obj]:
         raise InputError(f"{where}: an exercise needs the field {missing[0]!r}")
     if obj.get("about", "") not in ("", PATTERN):
         raise InputError(f"{where}, field 'about': write {json.dumps(PATTERN)}, or leave the field out")
     if obj.get("language", DEFAULT) not in LANGUAGES or obj.get("level", 1) not in LEVELS:
-        raise InputError(f"{where}: language is one of {', '.join(LANGUAGES)}, and level 1, 2 or 3")
+        raise InputError(f"{where}: language must be one of {', '.join(LANGUAGES)}, and level must be 1, 2 or 3")
     try:
         schema = schema_of_json(obj["schema"])
     except CerifyError as error:
@@ -223,12 +224,12 @@ def _exercise(obj: Any, where: str) -> Exercise:
     lists = {name: tuple(obj.get(name, ())) for name in ("answers", "wrong")}
     values = dict(_values(obj.get("values", {}), schema, where))
     if values and (missing := sorted(schema.attributes.keys() - values)):
-        raise InputError(f"{where}: values has no entry for the attribute {missing[0]!r}")
+        raise InputError(f"{where}: the field 'values' has no entry for the attribute {missing[0]!r}; add one")
     return Exercise(**{**obj, **lists, "values": values, "schema": schema, "where": where})
 
 
 def _values(obj: Mapping[str, Any], schema: Schema, where: str) -> Iterator[tuple[str, tuple[Value, ...]]]:
-    """Yield the attributes with the values listed for them, converted to the attribute's type. Raises InputError."""
+    """Yield each attribute with the values that are listed for it, converted to its type. Raises InputError."""
     for name, given in obj.items():
         type_ = next((type_ for type_, attributes in schema.types.items() if name in attributes), None)
         if type_ is None or not isinstance(given, list) or not given or None in given:
@@ -238,12 +239,12 @@ def _values(obj: Mapping[str, Any], schema: Schema, where: str) -> Iterator[tupl
         yield name, tuple(event_of_json({TYPE: type_, name: value}, schema, where).attributes[name] for value in given)
 
 
-FITTING = ("event_type", "attribute")  # rules about names that the events do not have
+FITTING = ("event_type", "attribute")  # the rules about names that the events do not have
 STREAMS = 1600  # the most streams that are tried for an exercise
-LONGEST = 5
+LONGEST = 5  # the most events of these streams
 FILLED = 30  # streams tried with values in place of absent attributes, to see whether these cause the difference
-SECONDS = 20.0  # for one answer, in all
-DECIDING = 10.0  # of these, for the decider; the rest is for trying streams
+SECONDS = 20.0  # the time for grading one answer
+DECIDING = 10.0  # the part of it for the decider; the rest is for trying streams
 
 UNDECIDED: Mapping[type[CerifyError], str] = {
     BudgetExceeded: "takes too much time or memory to decide; write it in another way",
@@ -254,9 +255,9 @@ UNDECIDED: Mapping[type[CerifyError], str] = {
 
 
 def short_streams(schema: Schema, values: Mapping[str, Sequence[Value]], most: int = STREAMS) -> Iterator[Stream]:
-    """Yield all streams of the schema with these attribute values, by length.
+    """Yield all streams of the schema with these attribute values, the shortest first.
 
-    The greatest length is such that all streams together are at most `most`. Times never decrease.
+    The greatest length is chosen so that there are at most `most` streams. Times never decrease.
     """
     yield from filter(_in_time, streams_of(list(_events(schema, values)), LONGEST, most, schema))
 
@@ -274,13 +275,14 @@ def _in_time(S: Stream) -> bool:
 
 
 Evidence = Literal["decided", "bounded", "tried"]
-"""What was compared: all streams; all streams up to a length; or streams over a few values up to a length."""
+"""The streams that were compared: all; all up to a length; or those over a few values up to a length."""
 
 
 @dataclass(frozen=True)
 class Right:
-    """The grade of a right formula. length: None if this is proved, else the greatest length of streams that were
-    compared.
+    """The grade of a right formula.
+
+    length: the greatest length of the streams that were compared; None if equivalence is proved.
     """
 
     evidence: Evidence
@@ -289,10 +291,11 @@ class Right:
 
 @dataclass(frozen=True)
 class WrongAnswer:
-    """A stream on which the formula's matches at position `at` (yours) differ from the right ones (wanted).
+    """The grade of a wrong formula, with a stream that shows the difference.
 
-    shortest: whether the two agree on every shorter stream, or on every shorter one that was tried. mistake: the
-    probable mistake. warnings: the warnings of `cerify match`.
+    wanted, yours: the right matches at position `at` of the stream, and those of the formula. shortest: whether the
+    formula is right on every shorter stream, or on every shorter stream that was tried. mistake: the probable mistake.
+    warnings: the warnings that `cerify match` would give.
     """
 
     stream: Stream
@@ -319,7 +322,7 @@ Grade: TypeAlias = Right | WrongAnswer | Misfit
 def graded(exercise: Exercise, text: str) -> Grade:
     """Grade the text as an answer to the exercise.
 
-    Raises ParseError; Unsupported and BudgetExceeded if no grade can be decided, with a message that does not reveal
+    Raises ParseError; Unsupported and BudgetExceeded if the grade cannot be decided, with messages that do not reveal
     the answers; and InputError for an exercise without answers.
     """
     answers = exercise.trees()
@@ -346,7 +349,10 @@ def graded(exercise: Exercise, text: str) -> Grade:
 
 
 def _parse_answer(text: str, language: str) -> tuple[Language[Any], Any]:
-    """Return the answer as a syntax tree. The message of a ParseError does not say how to choose another language."""
+    """Return the language and the syntax tree of the answer.
+
+    Raises ParseError. Its message does not suggest another language, because the exercise determines the language.
+    """
     try:
         return read_query(text, language)
     except ParseError as error:
@@ -357,9 +363,9 @@ def _parse_answer(text: str, language: str) -> tuple[Language[Any], Any]:
 
 
 def _compared(exercise: Exercise, lang: Language[Any], answers: Sequence[Any], answer: Any) -> Grade:
-    """Compare the answer with the right ones until one comparison decides; if none does, try short streams.
+    """Compare the answer with each right answer until a comparison decides; if none does, try short streams.
 
-    Only a difference from the model answer, the first one, makes the answer wrong.
+    Only a difference from the first right answer, the model answer, makes the answer wrong.
     """
     undecided: CerifyError | None = None
     with suppress(BudgetExceeded), Budget(seconds=DECIDING).timed():
@@ -390,7 +396,7 @@ def _compare_on_short_streams(
 ) -> Right | WrongAnswer:
     """Compare the answer with the model answer on all short streams over a few values.
 
-    These are the values of the exercise and those next to constants of the answer.
+    The values are those that the exercise lists, and those next to constants of the answer.
     """
     extra = _near(_integers(lang, answer) - _integers(lang, answers[0]))
     values = {
@@ -407,7 +413,7 @@ def _compare_on_short_streams(
 
 
 def few_values(lang: Language[Any], schema: Schema, *queries: Any) -> Mapping[str, Sequence[Value]]:
-    """Return one value to try for each attribute, and further ones if a query tests the attribute."""
+    """Return values to try for each attribute: several if a query tests the attribute, else one."""
     numbers = set.union(*(_integers(lang, query) for query in queries))
     near = sorted(numbers ^ _near(numbers) if len(numbers) > 1 else _near(numbers)) or [0, 1]
     by_type: Mapping[ValueType, Sequence[Value]] = {
@@ -437,7 +443,10 @@ def _integers(lang: Language[Any], query: Any) -> set[int]:
 def _wrong(
     lang: Language[Any], answers: Sequence[Any], answer: Any, S: Stream, shortest: bool, evidence: Evidence
 ) -> WrongAnswer:
-    """Return a wrong answer with this stream, and the matches where the two last differ, by the definitions."""
+    """Return the grade of a wrong answer, with the matches at the last position of the stream where the two differ.
+
+    The matches are computed by the definition.
+    """
     wanted, yours = _matches(lang, answers[0], S), _matches(lang, answer, S)
     if wanted == yours:
         raise InternalError(f"the two were found to differ on {list(S)}, but do not")
@@ -474,31 +483,31 @@ def _without_value(event: Event, name: str) -> bool:
 
 
 def _matches(lang: Language[Any], query: Any, S: Stream) -> set[tuple[int, tuple[int, ...]]]:
-    """Return the matches by the definition: where each is reported, and its positions."""
+    """Return the matches by the definition: the position at which each is reported, and the positions of its events."""
     return {(m.at, m.events) for m in lang.evaluators.matches(query, S)}
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# An exercise, and what is said of an answer to it, in words and as JSON.
+# An exercise, and the feedback on an answer, as text and as JSON.
 
-LISTED = 20  # events of a stream
+LISTED = 20  # the most events of a stream that are shown
 
 
 def statement(exercise: Exercise) -> list[str]:
-    """Return the sentence of the exercise, and its events."""
+    """Return lines with the sentence of the exercise, and its event types."""
     types = (f"{name}({', '.join(attributes)})" if attributes else name for name, attributes in _schema(exercise))
     heading = f"{exercise.id}, {LANGUAGES[exercise.language].title}, {LEVELS[exercise.level]}"
     return [heading, exercise.sentence, f"events: {', '.join(types)}"]
 
 
 def solution(exercise: Exercise) -> list[str]:
-    """Return the model answer, and other ways to write it. Raises InputError if the exercise has none."""
+    """Return lines with the model answer, and other right answers. Raises InputError if the exercise has no answer."""
     first, *others = exercise.right()
     return [first, *(f"or: {other}" for other in others)]
 
 
 def feedback(exercise: Exercise, grade: Grade, answer: str) -> list[str]:
-    """Return feedback on the answer: that it is right, with the evidence; or where it differs, and a hint."""
+    """Return lines of feedback on the answer: that it is right, and the evidence; or where it differs, and a hint."""
     match grade:
         case Right(evidence, length):
             tried = " as far as it was tried" if evidence == "tried" else ""
@@ -546,13 +555,13 @@ def _schema(exercise: Exercise) -> Iterator[tuple[str, list[str]]]:
 def _how_known(evidence: Evidence, length: int | None) -> str:
     match evidence:
         case "decided":
-            return "it says what the sentence says, on every stream"
+            return "it agrees with the sentence on every stream"
         case "bounded":
-            return f"no difference on all streams of up to {length} events; longer ones were not looked at"
+            return f"it agrees with the sentence on all streams of up to {length} events; longer ones were not tried"
         case "tried":
             return (
-                f"no difference on the streams of up to {length} events over a few values; whether two such queries "
-                "mean the same is not decided"
+                f"it agrees with the sentence on the streams of up to {length} events over a few values; for such "
+                "queries, cerify cannot decide all streams"
             )
 
 
@@ -600,27 +609,27 @@ def _in_words(S: Stream, places: tuple[int, ...]) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Answers marked by a program: a sheet of them for Gradescope, or one in a cell of nbgrader.
+# Answers marked by a program: a sheet of answers for Gradescope, or one answer in a cell of nbgrader.
 
 
 def read_answers(file: Path) -> dict[str, Any]:
     """Return the answers in a file, by the ids of exercises. Raises InputError."""
     answers = parse_json(text_of(file), str(file))
     if not isinstance(answers, dict):
-        raise InputError(f'{file}: answers are one JSON object, as {{"cel-then": "Open ; Close"}}')
+        raise InputError(f'{file}: the answers must be one JSON object, as {{"cel-then": "Open ; Close"}}')
     return answers
 
 
 def results(answers: Mapping[str, Any], tasks: Mapping[str, Exercise]) -> dict[str, Any]:
-    """Grade a sheet: return a point for each right answer, and feedback for each answer.
+    """Grade a sheet of answers; return the points, one for each right answer, and the feedback, in Gradescope's form.
 
-    Raises InputError if one of the exercises has no answers to mark with.
+    tasks: the exercises to mark. Raises InputError if the file has no right answer to one of them.
     """
     for task in tasks.values():
         task.right()
     tests = [_grade_task(task, answers.get(task.id), number) for number, task in enumerate(tasks.values(), 1)]
     unknown = [
-        f"no exercise {id_!r}, so its answer is left out{did_you_mean(id_, tasks)}"
+        f"there is no exercise {id_!r}, so its answer was not marked{did_you_mean(id_, tasks)}"
         for id_ in answers
         if id_ not in tasks
     ]
@@ -628,7 +637,7 @@ def results(answers: Mapping[str, Any], tasks: Mapping[str, Exercise]) -> dict[s
 
 
 def not_marked(error: CerifyError) -> dict[str, Any]:
-    """Return the results for a file whose answers cannot be read."""
+    """Return the results for a file that cannot be read: no points, and the reason."""
     return {"score": 0, "output": error.described(), "tests": []}
 
 
@@ -641,7 +650,7 @@ def read_submissions(folder: Path) -> dict[str, dict[str, Any] | InputError]:
     names.sort(key=lambda name: [int(t) if i % 2 else t for i, t in enumerate(re.split(r"(\d+)", name))])  # s2, s10
     files = [folder / name for name in names]
     if not files:
-        raise InputError(f"{folder} has no files of answers")
+        raise InputError(f"{folder} has no files; it needs a file of answers for each student")
     stems = Counter(one.stem for one in files)
     found: dict[str, dict[str, Any] | InputError] = {}
     for one in files:
@@ -654,14 +663,14 @@ def read_submissions(folder: Path) -> dict[str, dict[str, Any] | InputError]:
 
 
 def marks_csv(marked: Mapping[str, Mapping[str, Any]], tasks: Collection[str]) -> str:
-    """Write the results of students as CSV: a row for each, with the points of each exercise and what went wrong."""
+    """Return the results of students as CSV: for each student a row with the points of each exercise and problems."""
     lines = StringIO()
     table = csv.writer(lines, lineterminator="\n")
     table.writerow(["student", "points", "of", *tasks, "problem"])
     for student, one in marked.items():
         points = {test["name"]: test["score"] for test in one["tests"]}
         problem = " ".join(one["output"].split())
-        # A spreadsheet would run a cell that begins with these as a formula.
+        # A spreadsheet would run a cell that begins with one of these signs as a formula.
         texts = [f"'{text}" if text.startswith(("=", "+", "-", "@")) else text for text in (student, problem)]
         table.writerow([texts[0], one["score"], len(tasks), *(points.get(id_, 0) for id_ in tasks), texts[1]])
     return lines.getvalue()
@@ -679,7 +688,7 @@ h3 {{ margin-bottom: 0; }} pre {{ background: #f3f3f3; padding: 0.5rem; white-sp
 
 
 def marks_page(marked: Mapping[str, Mapping[str, Any]], tasks: Collection[str]) -> str:
-    """Write the results of students as a page of HTML to print, a new sheet for each student."""
+    """Return the results of students as an HTML page to print, with a new sheet for each student."""
     sections = []
     for student, one in marked.items():
         parts = [f"<h1>{escape(student)}</h1><p>{one['score']} of {len(tasks)} points</p>"]
@@ -698,7 +707,7 @@ def _grade_task(task: Exercise, text: Any, number: int) -> dict[str, Any]:
     right, lines = False, ["no answer"]
     if text is not None and not isinstance(text, str):
         text = json.dumps(text)
-        lines = ['an answer is a text in quotes, as "Open ; Close"']
+        lines = ['an answer must be a text in quotes, as "Open ; Close"']
     elif text is not None:
         try:
             grade = graded(task, text)
@@ -717,9 +726,9 @@ def _grade_task(task: Exercise, text: Any, number: int) -> dict[str, Any]:
 
 
 def require_right(id_: str, text: str, file: str | Path = FILE) -> None:
-    """Raise AssertionError with the feedback unless the text is a right answer; for a cell that nbgrader runs.
+    """Raise AssertionError, with the feedback, if the text is not a right answer. Use it in a cell that nbgrader runs.
 
-    Raises InputError if the file cannot be read, or lacks the exercise or a usable answer to it.
+    Raises InputError if the file cannot be read, does not have the exercise, or has no usable answer to it.
     """
     try:
         task = exercise(id_, Path(file))

@@ -1,8 +1,8 @@
-"""Find the mistake in a wrong answer, from its canonical text and the stream on which it differs from the right ones.
+"""Find the mistake in a wrong answer, from its canonical text and a stream on which it differs from the right answers.
 
-An answer is compared with the right answer that is most similar: event types, operators, comparisons, numbers and
-attributes. A difference from that one that is also a difference from the model answer shows the mistake. If there are
-several, the stream and the matches on it decide. If there are none, advice is derived from the matches alone.
+An answer is compared with the most similar right answer: event types, operators, comparisons, numbers and attributes. A
+difference from that answer that is also a difference from the model answer is the mistake. If there are several such
+differences, the stream and the matches on it decide. If there is none, the advice is based on the matches alone.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ _REWRITTEN = (
     (re.compile(r"<(\d+)>"), r"\1"),
     (re.compile(r"(PREV|NEXT|FIRST|LAST)(\([^()]*), [01]\)"), r"\1\2)"),
 )
-"""What in a text is no comparison, and no number of the writer's: strings, <n>, and the offsets that are left out."""
+"""Parts of a canonical text that are no comparisons, or no numbers that the student wrote, and their replacements:
+strings, <n>, and offsets that a text may leave out."""
 
 STRATEGIES = ("max", "last", "nxt", "next", "any", "mixed", "selection")
 GUARDS = ("unless", "not", "negation")
@@ -54,111 +55,123 @@ OPERATORS: Mapping[str, tuple[str, str]] = {
     **dict.fromkeys(
         ("plus", "kleene", "relative_plus", "quantified"),
         (
-            "something is to be repeated, once or more: there is no iteration in your formula",
-            "your formula repeats something that the sentence wants once",
+            "something must be repeated, once or more: your formula has no iteration",
+            "your formula repeats something that the sentence wants only once",
         ),
     ),
     **dict.fromkeys(
         ("cplus", "crepeat", "cseq", "strict", "event-expression.sequence"),
         (
-            "the sentence lets no event lie between: your formula does not ask for that",
-            "your formula lets no event lie between, and the sentence does not ask for that",
+            "the sentence allows no event in between: your formula does not require that",
+            "your formula allows no event in between: the sentence does not require that",
         ),
     ),
     **dict.fromkeys(
         ("repeat", "nth"),
-        ("the sentence says how many: count them", "your formula counts what the sentence does not count"),
+        ("the sentence says how many: count them", "your formula counts something that the sentence does not count"),
     ),
-    "every": ("the counting begins anew each time", "your formula begins to count anew; the sentence counts once"),
+    "every": (
+        "the count begins again each time",
+        "your formula begins to count again each time; the sentence counts only once",
+    ),
     **dict.fromkeys(
         ("seq", "prior", "relative", "before"),
         (
-            "one thing comes after another, whatever lies between: your formula does not say that",
-            "your formula lets events lie between, or come before, where the sentence does not",
+            "one event comes after another, with any events in between: your formula does not say that",
+            "your formula allows events in between, or before, where the sentence does not",
         ),
     ),
     **dict.fromkeys(
         ("or", "alternation"),
-        ("the sentence leaves a choice between two things", "your formula leaves a choice that the sentence does not"),
+        ("the sentence allows one thing or another", "your formula allows a choice that the sentence does not"),
     ),
-    "in": ("the sentence says different things of different events: give each a variable of its own", ""),
-    "and": ("two things are true of the same events", "AND asks that one match is a match of both sides"),
-    "all": ("two matches are put together, in either order", "your formula puts two matches together"),
+    "in": ("the sentence has different conditions on different events: give each event a variable of its own", ""),
+    "and": ("two things are true of the same events", "AND requires that the same events are a match of both sides"),
+    "all": ("the match consists of two matches, in either order", "your formula combines two matches"),
     **dict.fromkeys(
         GUARDS,
         (
-            "something must not be there: your formula denies nothing",
-            "your formula denies something that the sentence allows",
+            "something must not occur: your formula forbids nothing",
+            "your formula forbids something that the sentence allows",
         ),
     ),
     **dict.fromkeys(
         ("filter", "predicate", "iterator", "event-expression.constraint"),
         (
-            "a condition is missing: what is asked of the attributes?",
-            "your formula has a condition that the sentence does not",
+            "a condition is missing: which values must the attributes have?",
+            "your formula has a condition that the sentence does not have",
         ),
     ),
     **dict.fromkeys(
         STRATEGIES,
         (
-            "which of the matches that end at one event is wanted? A strategy selects it",
-            "another selection strategy is wanted, or none",
+            "which of the matches that end at one event does the sentence want? A selection strategy selects it",
+            "the sentence wants another selection strategy, or none",
         ),
     ),
     **dict.fromkeys(
         ("start", "first"),
         (
-            "the sentence speaks of the beginning of the stream",
-            "your formula looks at the beginning of the stream only; the sentence does not",
+            "the sentence is about the beginning of the stream",
+            "your formula looks only at the beginning of the stream; the sentence does not",
         ),
     ),
-    "within": ("there is a limit on how far apart the events are", "the sentence has no window"),
+    "within": ("the sentence limits how far apart the events are", "the sentence has no window"),
     "project": (
-        "the sentence reports fewer events than have to be there",
-        "your formula leaves events out of what it reports, or the wrong ones",
+        "the sentence reports fewer events than must occur",
+        "your formula does not report all events, or it leaves out the wrong events",
     ),
     **dict.fromkeys(
         ("correlated", "equivalence", "partition", "exists", "equated"),
         (
-            "two events are compared with each other",
-            "your formula compares events with each other, in a way that the sentence does not",
+            "the sentence compares two events with each other",
+            "your formula compares events with each other in a way that the sentence does not",
         ),
     ),
     **dict.fromkeys(
         ("running", "aggregate"),
         (
-            "a value is computed from several events",
+            "the sentence needs a value that is computed from several events",
             "your formula computes a value, and the sentence does not",
         ),
     ),
-    "stop": ("the last event that is taken satisfies a condition", "the last event that is taken is asked too much"),
+    "stop": (
+        "the last event of the loop has a condition",
+        "your condition on the last event of the loop is too strict",
+    ),
     "pipe": ("only events of some types count", "your formula leaves events out of the history"),
     **dict.fromkeys(
         ("physical", "logical"),
         (
-            "which row is each row compared with? Another one than the rows that your conditions look at",
-            "which row is each row compared with? Your conditions look at another one",
+            "with which row is each row compared? Your conditions do not look at that row",
+            "with which row is each row compared? Your conditions look at another row",
         ),
     ),
     **dict.fromkeys(
         ("skip to", "skip to next row"),
         (
-            "where does the search go on after a match? AFTER MATCH SKIP says it",
-            "after a match the search goes on elsewhere than AFTER MATCH SKIP says in your clause",
+            "where does the search continue after a match? AFTER MATCH SKIP says so",
+            "after a match, the search must continue elsewhere than your AFTER MATCH SKIP says",
         ),
     ),
     "anchor": (
-        "the sentence speaks of an end of the table: your pattern does not",
-        "your pattern asks for an end of the table; the sentence does not",
+        "the sentence is about the first or the last row of the table: your pattern is not",
+        "your pattern requires the first or the last row of the table; the sentence does not",
     ),
-    "row-pattern.not": ("look at the conditions: should one be the opposite?", "look at the conditions: why NOT?"),
-    "after": ("what counts begins after some event", "your formula forgets what is before some event"),
+    "row-pattern.not": (
+        "look at the conditions: should one of them be the opposite?",
+        "look at the conditions: is NOT right there?",
+    ),
+    "after": (
+        "only the events after some event count",
+        "your formula ignores the events before some event; the sentence does not",
+    ),
 }
-"""For each operator, what is wrong if an answer lacks it, and if the answer has it but should not.
+"""For each operator, a sentence for an answer that lacks it, and a sentence for an answer that has it but should not.
 
-A name with a language before it is for that language only. An empty sentence means that there is none. Operators with
-the same sentences form a group. Except for strategies, the first sentence is used only if the answer has no operator of
-the group, the second only if the right answer has none.
+A name with a language before it is only for that language. An empty sentence is never used. Operators with the same
+sentences form a group. Except for strategies, the first sentence is used only if the answer has no operator of the
+group, and the second only if the right answer has none.
 """
 
 ITERATIONS = frozenset({"plus", "kleene", "relative_plus", "quantified", "cplus", "crepeat", "repeat"})
@@ -166,7 +179,7 @@ GAPLESS = frozenset({"cplus", "crepeat", "cseq", "strict"})
 IN_CONDITIONS = frozenset({"filter", "predicate", "iterator", "constraint", "physical", "logical"})
 
 CONFUSED: Mapping[str, str] = {"cseq": "seq", "cplus": "plus", "crepeat": "repeat", "every": "nth"}
-"""Operators that allow no event in between, each with the one that does; and every <n> with <n>."""
+"""Operators that allow no event in between, each with the operator that allows events; and `every <n>` with `<n>`."""
 
 
 @dataclass(frozen=True)
@@ -182,12 +195,15 @@ class Mistake:
         return self.kind in ("condition", "comparison", "connective", "attribute", "NULL")
 
 
-NULLS = Mistake("NULL", "an attribute is NULL or NaN there: it is neither below, nor equal to, nor above another value")
+NULLS = Mistake("NULL", "an attribute is NULL or NaN there: it is not less than, equal to, or greater than any value")
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The matches that end at one position of a stream, as positions of events: the right ones and the answer's."""
+    """The matches that end at one position of a stream: the right matches (wanted) and the answer's (yours).
+
+    Each match is given by the positions of its events.
+    """
 
     S: Stream
     wanted: tuple[tuple[int, ...], ...]
@@ -202,8 +218,9 @@ class Difference:
         return [match for match in self.yours if match not in self.wanted]
 
     def shows(self, mistake: Mistake) -> bool:
-        """Return whether the differing matches are consistent with the mistake; for one about gaps, whether one has a
-        gap.
+        """Return whether the differing matches are consistent with the mistake.
+
+        They are, unless the mistake is about events in between and no differing match has events in between.
         """
         lacking, having = OPERATORS["cseq"]
         differing = {lacking: self.extra, having: self.missing}.get(mistake.hint)
@@ -227,15 +244,15 @@ class _Features:
     words: frozenset[str]
 
     def distance(self, other: _Features) -> int:
-        """Count the elements of one query that the other does not have."""
+        """Return how many elements one of the two queries has that the other does not have."""
         pairs = ((getattr(self, name), getattr(other, name)) for name in self.__match_args__ if name != "words")
         return sum(((mine - theirs) + (theirs - mine)).total() for mine, theirs in pairs)
 
 
 def mistake(language: Language[Any], answers: Sequence[Any], answer: Any, difference: Difference) -> Mistake:
-    """Return the most probable mistake in an answer, which differs from the right answers on a stream.
+    """Return the most probable mistake in a wrong answer.
 
-    answers: the right answers, the model answer first.
+    answers: the right answers, the model answer first. difference: the matches that differ on a stream.
     """
     mine = _features(language, answer)
     model, *others = (_features(language, tree) for tree in answers)
@@ -246,37 +263,37 @@ def mistake(language: Language[Any], answers: Sequence[Any], answer: Any, differ
         found = [one for one in found if difference.shows(one)]
     if any(one.kind == "comparison" for one in found) and _at_a_boundary(difference.S, mine.numbers | right.numbers):
         return next(one for one in found if one.kind == "comparison")
-    if not difference.extra and [one.kind for one in found[:1]] == ["number of events"]:  # which says the least
+    if not difference.extra and [one.kind for one in found[:1]] == ["number of events"]:  # the least helpful kind
         problems = language.syntax.check(answer, None).problems
         if any(one.rule == "never" for one in problems):
             return Mistake(
-                "part", "your formula, or a part of it, has no match on any stream: `cerify check` says which"
+                "part", "your formula, or a part of it, has no match on any stream: `cerify check` says which part"
             )
     if found:
         return found[0]
     if mine.parts == right.parts:
-        return Mistake("arrangement", "the parts are the right ones; their order, or what the brackets take in, is not")
+        return Mistake("arrangement", "the parts are right, but their order or the brackets are wrong")
     lacking = _operators(language, mine.operators, mine.operators | model.operators)
     shown = (one for one in lacking if language.takes_place or difference.shows(one))
     return next(shown, Mistake("part", _compared(difference)))
 
 
 def _compared(difference: Difference) -> str:
-    """Give advice on what to look at, only by the matches that differ."""
+    """Return advice on what to look at, based only on the matches that differ."""
     missing, extra = difference.missing, difference.extra
     if not extra:
-        return f"your formula asks for more than the sentence: which part of it keeps {braces(missing[0])} out?"
+        return f"your formula requires more than the sentence: which part of it rejects {braces(missing[0])}?"
     if not missing:
-        return f"your formula asks for less than the sentence: what does it say that is not true of {braces(extra[0])}?"
+        return f"your formula requires less than the sentence: what in the sentence is not true of {braces(extra[0])}?"
     sizes = [sorted(map(len, matches)) for matches in (missing, extra)]
     if sizes[0][-1] < sizes[1][0] or sizes[1][-1] < sizes[0][0]:
         more, less = ("more", "fewer") if sizes[0][0] > sizes[1][0] else ("fewer", "more")
-        return f"the sentence wants {more} events in this match, yours has {less}: what decides how many they are?"
-    return f"the sentence wants {braces(missing[0])} where yours has {braces(extra[0])}: what decides between the two?"
+        return f"the sentence wants {more} events in this match, yours has {less}: what determines their number?"
+    return f"the sentence wants {braces(missing[0])}, but yours has {braces(extra[0])}: what decides between the two?"
 
 
 def _text(language: Language[Any], tree: Any) -> str:
-    """Return the canonical text of a query, without the content of strings."""
+    """Return the canonical text of a query, with the replacements of _REWRITTEN."""
     text = language.syntax.show(tree)
     for pattern, replacement in _REWRITTEN:
         text = pattern.sub(replacement, text)
@@ -310,9 +327,9 @@ def _features(language: Language[Any], tree: Any) -> _Features:
 
 
 def _unlabelled(language: Language[Any], tree: Any) -> Iterator[Mistake]:
-    """Yield conditions of MATCH_RECOGNIZE on a variable that comes later in the pattern, as mistakes.
+    """Yield a mistake for each condition of MATCH_RECOGNIZE on a variable that comes later in the pattern.
 
-    A pattern with repeated groups yields none, since its variables may come again.
+    For a pattern with repeated groups, yield none, because its variables may come again.
     """
     text = _text(language, tree)
     pattern = " ".join(_ROWS.findall(text))
@@ -323,44 +340,46 @@ def _unlabelled(language: Language[Any], tree: Any) -> Iterator[Mistake]:
     for A, condition in re.findall(r"[ ,](\w+) AS (.*?)(?=, \w+ AS |\)$)", text[text.find(" DEFINE ") :]):
         for B in re.findall(r"\b(\w+)\.", condition):
             if order.get(A, len(order)) < first.get(B, 0):
-                yield Mistake("condition", f"{B} has no row yet when {A} is labelled: let {B} look back at {A}")
+                yield Mistake(
+                    "condition", f"{B} has no row yet when a row is labelled {A}: let the condition of {B} refer to {A}"
+                )
 
 
 def _find_mistakes(language: Language[Any], mine: _Features, right: _Features) -> Iterator[Mistake]:
-    """Yield a mistake for each difference of two queries, the most telling first."""
+    """Yield a mistake for each difference between two queries, the most helpful first."""
     missing = sorted(right.types.keys() - mine.types.keys())
     for name in missing:
         if name in mine.words:
-            yield Mistake("event type", f"{name} is an event type, and stands for something else in your formula")
+            yield Mistake("event type", f"{name} is an event type, but your formula uses the name for something else")
     if unspoken := [name for name in missing if name not in mine.words]:
-        yield Mistake("event type", f"your formula does not speak of {', '.join(unspoken)}")
+        yield Mistake("event type", f"your formula does not mention {', '.join(unspoken)}")
     if extra := mine.types.keys() - right.types.keys():
         yield Mistake("event type", f"the sentence has nothing to do with {', '.join(sorted(extra))}")
     yield from _operators(language, mine.operators, right.operators)
     if mine.projected and right.projected and mine.projected != right.projected:
-        yield Mistake("part", "other events are to be reported: which ones does PROJECT keep?")
+        yield Mistake("part", "the sentence reports other events: which events must PROJECT keep?")
     if mine.quantifiers != right.quantifiers and mine.quantifiers and right.quantifiers:
         reluctant = any("?" in one for one in mine.quantifiers | right.quantifiers)
-        preferred = ", and is more or less preferred" if reluctant else ""
-        yield Mistake("part", f"how often is something repeated, at least and at most{preferred}?")
+        preferred = " Are more or fewer repetitions preferred?" if reluctant else ""
+        yield Mistake("part", f"how often is something repeated, at least and at most?{preferred}")
     if right.comparators > mine.comparators:
-        yield Mistake("condition", "a condition is missing: what is asked of the attributes?")
+        yield Mistake("condition", "a condition is missing: which values must the attributes have?")
     elif mine.comparators != right.comparators:
-        yield Mistake("comparison", "look at the comparisons: which way round, and is the boundary itself in or out?")
+        yield Mistake("comparison", "look at the comparisons: is the direction right, and is the boundary included?")
     if mine.connectives and right.connectives and mine.connectives != right.connectives:
-        yield Mistake("connective", "look at the conditions: have all of them to be true, or one of them?")
+        yield Mistake("connective", "look at the conditions: must all of them be true, or one of them?")
     if mine.numbers - right.numbers:
-        yield Mistake("number", f"look at the numbers: one {NUMBERED} is not that of the sentence")
+        yield Mistake("number", f"look at the numbers: a number {NUMBERED} is not that of the sentence")
     elif right.numbers - mine.numbers:
-        yield Mistake("number", f"look at the numbers: the sentence has one more {NUMBERED}")
+        yield Mistake("number", f"look at the numbers: the sentence has one more number {NUMBERED}")
     if right.attributes and not mine.attributes:
-        yield Mistake("condition", "a condition is missing: what is asked of the attributes?")
+        yield Mistake("condition", "a condition is missing: which values must the attributes have?")
     elif mine.attributes != right.attributes:
-        yield Mistake("attribute", "your formula asks about other attributes than the sentence")
+        yield Mistake("attribute", "your formula tests other attributes than the sentence")
     if mine.types != right.types:
         lacking, surplus = right.types - mine.types, mine.types - right.types
         if not {*GUARDS} & (mine.operators.keys() | right.operators.keys()):
-            sentence = f"the sentence speaks of {'more' if lacking else 'fewer'} events than your formula"
+            sentence = f"the sentence mentions {'more' if lacking else 'fewer'} events than your formula"
         else:  # negations also name events that are not in a match
             names = " and ".join(sorted(lacking or surplus))
             sentence = f"a right answer names {names} {'more' if lacking else 'less'} often than your formula"
@@ -368,7 +387,7 @@ def _find_mistakes(language: Language[Any], mine: _Features, right: _Features) -
 
 
 def _operators(language: Language[Any], mine: Counter[str], right: Counter[str]) -> Iterator[Mistake]:
-    """Yield mistakes in operators: first those that are often confused, then in the order of the table OPERATORS."""
+    """Yield mistakes in operators: first those that are often confused, then in the order of OPERATORS."""
     lacking, extra = right - mine, mine - right
     for n, (here, there) in enumerate(((lacking, extra), (extra, lacking))):
         for one, other in CONFUSED.items():
@@ -387,6 +406,6 @@ def _operators(language: Language[Any], mine: Counter[str], right: Counter[str])
 
 
 def _at_a_boundary(S: Stream, numbers: Counter[str]) -> bool:
-    """Return whether an attribute on the stream equals one of the numbers."""
+    """Return whether some attribute of an event of the stream equals one of the numbers."""
     values = {float(v) for event in S for v in event.attributes.values() if isinstance(v, int | float)}
     return not values.isdisjoint(map(float, numbers))

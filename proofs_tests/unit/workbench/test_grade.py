@@ -102,12 +102,12 @@ def test_numbers_that_only_the_answer_mentions_are_tried() -> None:
 
 def test_what_is_known_is_said() -> None:
     said = {id_: run(id_, exercise(id_).answers[1]).stdout for id_ in ("cel-then", "cel-same", "sase-within")}
-    assert said["cel-then"] == "right: it says what the sentence says, on every stream\n"
+    assert said["cel-then"] == "right: it agrees with the sentence on every stream\n"
     assert said["cel-same"] == said["cel-then"]
     bounded = run("cel-same", "(Order ; Pay) FILTER (Order.user <= Pay.user AND Order.user >= Pay.user)").stdout
-    assert "no difference on all streams of up to 4 events; longer ones were not looked at" in bounded
+    assert "it agrees with the sentence on all streams of up to 4 events; longer ones were not tried" in bounded
     assert said["sase-within"].startswith(
-        "right as far as it was tried: no difference on the streams of up to 3 events"
+        "right as far as it was tried: it agrees with the sentence on the streams of up to 3 events"
     )
 
 
@@ -121,7 +121,7 @@ def test_wrong_feedback_in_words() -> None:
         "  2  Close",
         "after event 2 the sentence wants {0, 2}, {1, 2}; yours reports {1, 2}",
         "yours misses the match of events 0 (Open), 2 (Close)",
-        "hint: your formula lets no event lie between, and the sentence does not ask for that",
+        "hint: your formula allows no event in between: the sentence does not require that",
         "hint: There are two signs for one thing after another; one of them lets events lie between.",
     ]
     assert (
@@ -296,24 +296,28 @@ def rows(pattern: str, define: str = "B AS price < PREV(price)") -> str:
 @pytest.mark.parametrize(
     ("id_", "text", "hint"),
     [
-        ("ev-mask", "withdraw > 100", "withdraw is an event type, and stands for something else in your formula"),
-        ("row-to-the-end", rows("A U+", "U AS price > PREV(price)"), "speaks of an end of the table"),
-        ("row-overlap", rows("A B"), "where does the search go on after a match?"),
-        ("row-falls", rows("B+"), "the sentence speaks of more events"),
+        ("ev-mask", "withdraw > 100", "withdraw is an event type, but your formula uses the name for something else"),
+        ("row-to-the-end", rows("A U+", "U AS price > PREV(price)"), "is about the first or the last row of the table"),
+        ("row-overlap", rows("A B"), "where does the search continue after a match?"),
+        ("row-falls", rows("B+"), "the sentence mentions more events"),
         ("row-falls", rows("A B+?"), "how often is something repeated"),
         ("row-falls", rows("A B*"), "how often is something repeated"),
         ("row-first-peak", rows("A B* P", "P AS price > NEXT(price)"), "how often is something repeated"),
-        ("row-recover", rows("A B+ C", "B AS price < PREV(price), C AS price >= A.price"), "which row is each row"),
-        ("row-fall", rows("A B", "A AS price > B.price"), "B has no row yet when A is labelled"),
-        ("cel-project", "PROJECT[Open](Open ; Alarm)", "which ones does PROJECT keep?"),
-        ("cel-project", "Alarm UNLESS Open", "one thing comes after another"),
-        ("cel-variables", "T ; T FILTER T.tmp < 20 AND T.tmp > 40", "give each a variable of its own"),
-        ("cel-filter", "T FILTER X.tmp > 40", "what does it say that is not true of {0}?"),
+        (
+            "row-recover",
+            rows("A B+ C", "B AS price < PREV(price), C AS price >= A.price"),
+            "with which row is each row",
+        ),
+        ("row-fall", rows("A B", "A AS price > B.price"), "B has no row yet when a row is labelled A"),
+        ("cel-project", "PROJECT[Open](Open ; Alarm)", "which events must PROJECT keep?"),
+        ("cel-project", "Alarm UNLESS Open", "one event comes after another"),
+        ("cel-variables", "T ; T FILTER T.tmp < 20 AND T.tmp > 40", "give each event a variable of its own"),
+        ("cel-filter", "T FILTER X.tmp > 40", "what in the sentence is not true of {0}?"),
         ("cel-repeat", "Open+", "how often is something repeated, at least and at most?"),
-        ("cel-repeat", "Open : Open", "which part of it keeps {0, 1, 2} out?"),
-        ("cel-repeat", "Open{2,3}", "the sentence lets no event lie between"),
-        ("row-falls", rows("A B+", "B AS B.price < A.price"), "which row is each row"),
-        ("ev-third", "every <3> deposit", "your formula begins to count anew"),
+        ("cel-repeat", "Open : Open", "which part of it rejects {0, 1, 2}?"),
+        ("cel-repeat", "Open{2,3}", "the sentence allows no event in between"),
+        ("row-falls", rows("A B+", "B AS B.price < A.price"), "with which row is each row"),
+        ("ev-third", "every <3> deposit", "your formula begins to count again each time"),
         ("ev-first", "first and withdraw", "the sentence says how many"),
         ("ev-none-between", "exists x (prior(deposit = x, withdraw) and !relative(x, interest))", "not true of {2}?"),
     ],
@@ -328,7 +332,7 @@ def test_a_hint_is_true_of_the_answer(id_: str, text: str, hint: str) -> None:
 def test_a_hint_about_the_pattern_is_left_out_where_the_mistake_is_in_the_conditions() -> None:
     greedy, compared = (run("row-falls", rows(*one)).stdout for one in (("A B+?",), ("A B+", "B AS price < A.price")))
     assert greedy.splitlines()[-1] == f"hint: {exercise('row-falls').hint}"
-    assert compared.splitlines()[-1].startswith("hint: which row is each row compared with?")
+    assert compared.splitlines()[-1].startswith("hint: with which row is each row compared?")
     assert json.loads(run("row-falls", rows("A B+", "B AS price < A.price"), "--json").stdout)["hint"] == ""
 
 
@@ -399,13 +403,13 @@ def test_a_sheet_is_marked_as_gradescope_reads_it(tmp_path: Path) -> None:
     assert result.stdout.endswith("1 of 3 are right\n")
     marks = json.loads(out.read_text())
     assert marks["score"] == 1
-    assert marks["output"] == "no exercise 'cel-thn', so its answer is left out; did you mean 'cel-then'?"
+    assert marks["output"] == "there is no exercise 'cel-thn', so its answer was not marked; did you mean 'cel-then'?"
     assert [(t["name"], t["score"], t["max_score"], t["status"]) for t in marks["tests"]] == [
         ("cel-event", 0, 1, "failed"),
         ("cel-or", 0, 1, "failed"),
         ("cel-then", 1, 1, "passed"),
     ]
-    assert "hint: the sentence leaves a choice" in marks["tests"][1]["output"]
+    assert "hint: the sentence allows one thing or another" in marks["tests"][1]["output"]
     assert "expected" in marks["tests"][0]["output"]
     whole = json.loads(run("--file", str(answers), "--session", "1", "--json").stdout)
     assert [t["output"].endswith("no answer") for t in whole["tests"]].count(True) == 5
@@ -453,7 +457,7 @@ def test_sheets_are_printed(tmp_path: Path) -> None:
     assert (tmp_path / "marks.pdf").read_bytes().startswith(b"%PDF")
 
 
-SHEET = 'answers are one JSON object, as {"cel-then": "Open ; Close"}'
+SHEET = 'the answers must be one JSON object, as {"cel-then": "Open ; Close"}'
 
 
 def test_the_file_of_students_has_no_answers(tmp_path: Path) -> None:
@@ -615,17 +619,20 @@ def test_an_answer_that_is_no_text_is_one_wrong_answer(tmp_path: Path) -> None:
     sheet.write_text(json.dumps({"cel-then": 3, "cel-or": "Open OR Close"}))
     marks = json.loads(run("--file", str(sheet), "--json").stdout)
     assert [test["score"] for test in marks["tests"]] == [1, 0]
-    assert marks["tests"][1]["output"].splitlines()[1:] == ["3", 'an answer is a text in quotes, as "Open ; Close"']
+    assert marks["tests"][1]["output"].splitlines()[1:] == [
+        "3",
+        'an answer must be a text in quotes, as "Open ; Close"',
+    ]
 
 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
         ('{"id": "x"}', "line 1: an exercise needs the field 'sentence'"),
-        ('{"id": "x", "sentense": ""}', "line 1: no field 'sentense' of an exercise; did you mean 'sentence'?"),
-        ('{"id": "x", "stream": []}', "no field 'stream' of an exercise; there are id, language, sentence, hint"),
-        ('{"id": 3, "sentence": "", "schema": {}}', "line 1, field 'id': 3 is of a wrong type"),
-        ('{"id": "x", "sentence": "", "schema": {}, "level": 7}', "level 1, 2 or 3"),
+        ('{"id": "x", "sentense": ""}', "line 1: an exercise has no field 'sentense'; did you mean 'sentence'?"),
+        ('{"id": "x", "stream": []}', "an exercise has no field 'stream'; its fields are id, language, sentence, hint"),
+        ('{"id": 3, "sentence": "", "schema": {}}', "line 1, field 'id': 3 has a wrong type"),
+        ('{"id": "x", "sentence": "", "schema": {}, "level": 7}', "level must be 1, 2 or 3"),
         (
             '{"id": "x", "sentence": "", "schema": {}}\n{"id": "x", "sentence": "", "schema": {}}',
             "another exercise 'x'",
@@ -636,7 +643,7 @@ def test_an_answer_that_is_no_text_is_one_wrong_answer(tmp_path: Path) -> None:
         ),
         (
             '{"id": "x", "sentence": "", "schema": {"A": {"x": "int", "y": "int"}}, "values": {"x": [1]}}',
-            "line 1: values has no entry for the attribute 'y'",
+            "line 1: the field 'values' has no entry for the attribute 'y'",
         ),
         (
             '{"id": "x", "sentence": "", "schema": {"A": {"x": "int"}}, "values": {"x": [1], "y": [1]}}',
@@ -666,7 +673,7 @@ def test_a_file_of_exercises_that_is_none_names_the_line(line: str, message: str
 
 def test_a_cell_of_nbgrader_fails_with_the_feedback() -> None:
     require_right("cel-then", "Open ; Close")
-    with pytest.raises(AssertionError, match="hint: your formula lets no event lie between"):
+    with pytest.raises(AssertionError, match="hint: your formula allows no event in between"):
         require_right("cel-then", "Open : Close")
     with pytest.raises(AssertionError, match="is not expected here"):
         require_right("cel-then", "Open ; ; Close")
@@ -698,7 +705,7 @@ def test_the_way_on_names_the_file_of_exercises(tmp_path: Path) -> None:
 def test_a_number_that_differs_is_looked_for_where_numbers_are() -> None:
     """The hint spoke of "a number, or an index", and of no place."""
     places = "in a condition, a window, a count or an index"
-    hint = f"hint: look at the numbers: one {places} is not that of the sentence"
+    hint = f"hint: look at the numbers: a number {places} is not that of the sentence"
     assert hint in run("cel-filter", "T FILTER T.tmp > 41").stdout.splitlines()
 
 
