@@ -1,1 +1,1 @@
-"""Why a formula matches where it does, and why it does not elsewhere."""
+"""Explanations of why a query matches at a position of a stream, and why it does not match at others."""

@@ -1,9 +1,9 @@
-"""The warnings about a query of CEL whose PARTITION BY lets an operator see other keys, with an event that shows it.
+"""Warnings about a query of CEL whose PARTITION BY lets an operator see events of other keys, with an example.
 
-The query is evaluated over the beginning of the stream, as it is written and with PER KEY in place of the partition.
-The example is the first match that only one of the two results has. The event to blame is an event of another key: if
-it is added to the events of the match's own key, the match is lost. All of this is bounded, so that a warning costs
-little.
+To find an example, the query is evaluated over the beginning of the stream, as it is written and with PER KEY instead
+of the partition. The example is the first match that only one of the two results has. An event of another key is to
+blame if the match is lost when this event is added to the events of the match's own key. All steps are bounded, so that
+a warning costs little.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Stream
 from cerify.semantics.predicates import Problem, show_value
 
-EVENTS = 2_000  # of the beginning of a stream that are looked at
+EVENTS = 2_000  # the most events of the beginning of a stream that are evaluated
 BUDGET = Budget(seconds=1.0, states=2_000, matches=20_000)
-TRIED = 100  # events of other keys that may be to blame
-OWN = 200  # events of the match's own key that are evaluated with each of them
+TRIED = 100  # the most events of other keys that are tried
+OWN = 200  # the most events of the match's own key that are evaluated with each of them
 
 
 def warnings_across_keys(found: Iterable[AcrossKeys], S: Stream | None = None) -> Iterator[Problem]:
-    """Yield a warning for each operator that sees other keys, with an example on the stream if there is one.
+    """Yield a warning for each operator that sees events of other keys, with an example on the stream if there is one.
 
-    The message says what to write instead, as a warning has no separate field for it.
+    The message says what to write instead, because a warning has no separate field for this advice.
     """
     example = None
     for one in found:
@@ -45,7 +45,10 @@ def warnings_across_keys(found: Iterable[AcrossKeys], S: Stream | None = None) -
 
 
 def _example(one: AcrossKeys, S: Stream) -> str | None:
-    """Describe a match on which the two readings differ, and the event to blame; None if they do not differ."""
+    """Return a description of a match that only PARTITION BY or only PER KEY has, and of the event to blame.
+
+    Return None if both have the same matches.
+    """
     a = one.partition.attribute
     together, alone = _matches(one.partition, S), _matches(one.per_key, S)
     differing = min(together ^ alone, default=None)
@@ -56,11 +59,11 @@ def _example(one: AcrossKeys, S: Stream) -> str | None:
         f"events {' and '.join(map(str, C))}" if len(C) == 2 else f"{'events' if len(C) > 1 else 'event'} {_row(C)}"
     )
     if differing in together:
-        return f"Here {events} are reported, though among the events of their key alone they are no match"
+        return f"Here {events} are reported, although they are no match among the events of their own key"
     key = show_value(value) if (value := S[n].get(a)) is not None else "?"
     blamed = _blamed(one, S, n, C)
     if blamed is None:
-        return f"Here {events} ({a} {key}) are no match, though among the events of their key alone they are one"
+        return f"Here {events} ({a} {key}) are no match, although they are one among the events of their own key"
     other = S[blamed].get(a)
     its = f"{S[blamed].type}, " + (f"{a} {show_value(other)}" if other is not None else f"without {a}")
     name = OPERATORS[type(one.operator)].symbol

@@ -1,4 +1,4 @@
-"""Explain CEL matches: why one set of positions is a match or not, or every match of a stream."""
+"""Explain CEL matches: why a set of positions is a match or not, or why each match of a stream is one."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from cerify.terminal import picked
 class MatchExplanation:
     """The answer that the positions are a match at position `at`, with up to the requested number of derivations.
 
-    With a valuation, these are the derivations of that valuation only. more: whether there are others.
+    With a valuation, these are the derivations of that valuation only. more: whether there are more derivations.
     """
 
     events: ComplexEvent
@@ -54,9 +54,9 @@ class MatchExplanation:
 
 @dataclass(frozen=True)
 class Rejected:
-    """The answer that the positions are not a match at `at`, or not with the given valuation; and the nearest matches.
+    """The answer that the positions are not a match at `at`, or not with the given valuation.
 
-    rejection: the reasons.
+    rejection: the reasons, and the nearest matches.
     """
 
     events: ComplexEvent
@@ -84,7 +84,10 @@ def explain(
     BudgetExceeded, Unsupported.
     """
     if valuation is not None and sup(valuation) != events:
-        raise InputError(f"the valuation binds the positions {braces(sup(valuation))}, the match has {braces(events)}")
+        raise InputError(
+            f"the valuation binds the positions {braces(sup(valuation))}, but the match has {braces(events)}; give the "
+            "same positions, or leave one of the two out"
+        )
     if not 0 <= at < len(S):
         raise InputError(f"position {at} is not on the stream, which has {_extent(S)}")
     if beyond := sorted(p for p in events if not 0 <= p < len(S)):
@@ -151,7 +154,10 @@ def as_json(explanation: Explanation, phi: cel.Formula) -> Json:
 
 
 def relaxed_text(rejection: Rejection) -> str | None:
-    """Return the text of the relaxed formula that the set matches; None if there is no such formula or text."""
+    """Return the text of the relaxed formula of which the positions are a match.
+
+    Return None if there is no such formula, or if it cannot be written as text.
+    """
     if rejection.relaxed is None:
         return None
     parts = cel.subformulas(rejection.relaxed.formula)
@@ -163,20 +169,20 @@ def relaxed_text(rejection: Rejection) -> str | None:
 
 
 def summary(explanation: Explanation) -> str:
-    """Return a sentence that says whether the set is a match."""
+    """Return a sentence that says whether the positions are a match."""
     C, mu = explanation.events, explanation.valuation
     what = braces(C) if mu is None else f"{braces(C)} with {bindings_text(mu)}"
     return f"{what} is {'a' if isinstance(explanation, MatchExplanation) else 'not a'} match at {explanation.at}"
 
 
 def rejection_lines(rejection: Rejection, at: int) -> Iterator[str]:
-    """Yield lines about a rejection: what was not found, and why."""
+    """Yield lines about the parts of a rejection that were not found, and why."""
     if rejection.gave_up:
         yield "The search for the reason took too long and was stopped. Explain a shorter stream."
     elif not rejection.reasons:
-        yield "With looser filters, strategies, order and types the formula still does not match exactly these events."
+        yield "Even without conditions, strategies, order and types, the formula does not match exactly these events."
     if rejection.nearest is None:
-        yield f"The matches at {at} could not all be found, so the nearest are not known. Explain a shorter stream."
+        yield f"There are too many matches at {at} to find the nearest. Explain a shorter stream."
     elif not rejection.nearest:
         yield f"The query has no match at {at}."
 
@@ -231,9 +237,9 @@ class CelExplainer(Explainer[Explanation]):
 
     heading = "Why it matches, and why not"
     legend = (
-        "(i, j) is the part of the stream from event i to event j that a step is about, and T -> {1} says that the "
-        "variable T binds event 1. A dot is an event of a match, the flag stands after the event at which it is "
-        "reported; diamonds are a set in question that is no match."
+        "(i, j) is the part of the stream from event i to event j to which a step applies, and T -> {1} says that the "
+        "variable T binds event 1. A dot is an event of a match. A flag stands after the event at which the match is "
+        "reported. Diamonds are positions that are not a match."
     )
 
     def __init__(self, phi: Formula, S: Stream) -> None:
@@ -298,7 +304,7 @@ def _rejection(found: Rejected, near: Iterable[ComplexEvent]) -> Iterator[Explan
     if rejection.reasons:
         yield ExplanationPart("rejected by", tuple(map(_reason_step, rejection.reasons)))
     if text := relaxed_text(rejection):
-        yield ExplanationPart("without that it would be a match of", lines=(text,))
+        yield ExplanationPart("it is a match of the relaxed formula", lines=(text,))
     if rejection.bindings:
         yield ExplanationPart(
             f"{braces(found.events)} is a match at {at} with", lines=tuple(map(bindings_text, rejection.bindings))

@@ -1,4 +1,7 @@
-"""The interpreter for explanations: with its own limits and, where possible, restricted to one set of events."""
+"""Derivations of CEL matches, and the interpreter that finds them, which has limits of its own.
+
+If possible, the interpreter looks only at the events of one match.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ from cerify.semantics.trees import subtrees
 
 ENOUGH = Budget(valuations=500_000)
 STEPS = 10_000_000
-CHECKED_TOGETHER = 1024  # steps between two looks at the clock: the clause of ALL may take a million and find nothing
+CHECKED_TOGETHER = 1024  # steps between two looks at the clock; the clause of ALL may take a million without a result
 
 ANY = "?"
 """The variable of an event whose type an explanation leaves free; the text of a formula cannot have this name."""
@@ -38,7 +41,7 @@ ANY = "?"
 class BoundedOracle(Interpreter):
     """The denotational interpreter with a limit on how often it evaluates a sub-formula over an interval.
 
-    The limit makes an explanation end on a long stream too, even if little matches there.
+    With this limit, an explanation ends even on a long stream with few matches.
     """
 
     def __init__(
@@ -54,17 +57,17 @@ class BoundedOracle(Interpreter):
             check_time()
         if self._left < 0:
             raise BudgetExceeded(
-                f"an explanation asks the definition about every interval, and {len(self.S)} events have too many for "
-                "this formula; explain a shorter stream"
+                f"an explanation evaluates the definition over every interval, and {len(self.S)} events have too many "
+                "intervals for this formula; explain a shorter stream"
             )
         return super().meaning(phi, i, j)
 
 
 class KeyOracle:
-    """An interpreter over the events at some positions, whose methods take and return positions of the whole stream.
+    """An interpreter over the events of one key, whose methods take and return positions of the whole stream.
 
-    It returns valuations only for intervals that end with one of these events; otherwise several intervals would have
-    the same valuations.
+    positions: those of the events of the key. It returns valuations only for intervals that end with one of these
+    events; otherwise several intervals would have the same valuations.
     """
 
     def __init__(self, whole: Interpreter | KeyOracle, positions: tuple[int, ...]) -> None:
@@ -93,13 +96,13 @@ Asked: TypeAlias = Interpreter | KeyOracle
 
 
 def of_key(oracle: Asked, names: tuple[str, ...], j: int) -> KeyOracle:
-    """Return an oracle that sees only the events with the key of the event at j."""
+    """Return an oracle that sees only the events with the same key as the event at j."""
     C = (oracle.whole if isinstance(oracle, KeyOracle) else oracle).facts.same_key(names, j)
     return KeyOracle(oracle, tuple(p for p in C if not isinstance(oracle, KeyOracle) or p in oracle.positions))
 
 
 def places(oracle: Asked, i: int, j: int) -> Iterable[int]:
-    """Return the positions from i up to, but not including, j; for a KeyOracle, only those of its events."""
+    """Return the positions from i to j - 1; for a KeyOracle, only those of its events."""
     if isinstance(oracle, KeyOracle):
         return oracle.positions[bisect_left(oracle.positions, i) : bisect_left(oracle.positions, j)]
     return range(i, j)
@@ -137,8 +140,8 @@ def is_local(phi: cel.Formula) -> bool:
 # ---------------------------------------------------------------------------------------------------------------------
 # Why a valuation belongs to a formula: its derivation by the clauses of tods21, Figure 3 and section 7.1.
 #
-# Letters as in cerify.semantics.cel.denote. The oracle is its Interpreter: a derivation is built downwards, and each
-# node's valuation is one that the interpreter itself gives for the node's formula and interval.
+# Variables are named as in cerify.semantics.cel.denote. A derivation is built from the root down. The interpreter (the
+# oracle) decides: each node's valuation is one that it returns for the node's formula and interval.
 
 FIGURE_3 = "tods21, Figure 3"
 STRATEGIES = "tods21, section 7.1"
@@ -158,9 +161,9 @@ _Claim: TypeAlias = tuple[cel.Formula, Valuation, int, int]
 class Derivation:
     """A step of a derivation: by this clause, the formula has the valuation over the stream from i to j.
 
-    clause: the name of the clause. citation: where it is printed. detail: how it was applied, as in "k = 4". evidence:
-    facts of the stream on which its side conditions rest. key: if the stream is that of a key, the positions of its
-    events; all positions are those of the whole stream.
+    clause: the name of the clause. citation: its place in a paper. detail: how it was applied, as in "k = 4". evidence:
+    facts about the stream on which its side conditions depend. key: if only the events of one key are considered, their
+    positions. All positions are those of the whole stream.
     """
 
     formula: cel.Formula
@@ -258,7 +261,7 @@ def _derive(phi: cel.Formula, mu: Valuation, i: int, j: int, oracle: Asked) -> I
 
 
 def _of_key(phi: cel.PerKey, mu: Valuation, i: int, j: int, oracle: Asked) -> Iterator[Derivation]:
-    """Yield a PER KEY step above each derivation of its operand, over the events with the key of the event at j."""
+    """Yield a step of PER KEY above each derivation of its operand, over the events with the key of the event at j."""
     inner = of_key(oracle, phi.attributes, j)
     facts = (event(j, oracle.S, phi.attributes), f"the events of this key are {braces(inner.positions)}")
     key, operator = oracle.positions if isinstance(oracle, KeyOracle) else None, OPERATORS[cel.PerKey]
@@ -290,7 +293,7 @@ def _unchanged(phi: _Restriction, mu: Valuation, i: int, j: int, oracle: Asked) 
             return psi, node("STRICT", STRATEGIES, detail=f"the support is {span}")
         case cel.Preference(psi):
             lost = list(_losers(phi, sup(mu), supports(psi, i, j, oracle)))
-            detail = f"won against {len(lost)}" if lost else "there was no other candidate"
+            detail = f"preferred to {len(lost)} other candidates" if lost else "there was no other candidate"
             return psi, node(OPERATORS[type(phi)].symbol, STRATEGIES, *lost, detail=detail)
         case cel.Within(psi, window):
             return psi, node("window", SUGAR, f"within {show_window(window)}: {of_window(window, mu, S)}")
@@ -336,7 +339,7 @@ def _parts(
 
 
 def _losers(phi: cel.Preference, C: ComplexEvent, candidates: Iterable[ComplexEvent]) -> Iterator[str]:
-    """Yield for each candidate that C beats under the strategy the reason why it does."""
+    """Yield a reason for each candidate to which the strategy prefers C."""
     for other in candidates:
         if beats(phi, C, other):
             yield comparison(OPERATORS[type(phi)].symbol, C, other)
@@ -351,8 +354,9 @@ def beats(phi: cel.Preference, winner: ComplexEvent, loser: ComplexEvent) -> boo
 
 
 def comparison(strategy: str, winner: ComplexEvent, loser: ComplexEvent) -> str:
-    """Explain why MAX, NXT or LAST prefers one complex event to another."""
+    """Return a sentence that says why MAX, NXT or LAST prefers one complex event to another."""
+    preference = f"{strategy} prefers {braces(winner)} to {braces(loser)}"
     if strategy == "MAX":
-        return f"{braces(winner)} before {braces(loser)}: it contains it"
+        return f"{preference}, a subset of it"
     p, which = (min(winner ^ loser), "first") if strategy == "NXT" else (max(winner ^ loser), "last")
-    return f"{braces(winner)} before {braces(loser)}: it has {p}, the {which} position in which they differ"
+    return f"{preference}, because of {p}, the {which} position in which they differ"

@@ -1,7 +1,8 @@
 """Relax parts of a formula to find out why a set of positions is not a match.
 
-A relaxation drops a condition, or lets the order or the type of events be free, at one place. The relaxed formula
-remembers the original at each place, so a derivation of it shows where the formula fails.
+A relaxation drops a condition, the order of events, or the type of an event, at one place. If the positions are a match
+of the relaxed formula, a derivation shows where the original formula fails: each relaxed part is compared with the part
+that it replaced.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ RelaxationKind = Literal[
     "order", "type",
 ]  # fmt: skip
 LATE: tuple[RelaxationKind, ...] = ("projection", "order", "type")
-"""Kinds that are relaxed last, one at a time: without them the formula describes other events."""
+"""Kinds that are relaxed last, one at a time, because without them the formula describes quite different events."""
 
 KINDS: Mapping[type, RelaxationKind] = {
     cel.Within: "window",
@@ -64,13 +65,15 @@ KINDS: Mapping[type, RelaxationKind] = {
 Restore: TypeAlias = Callable[[cel.Formula], cel.Formula]
 Path: TypeAlias = tuple[int, ...]
 
-ONE_KEY = "one key"  # the name of an attribute that joins events of several keys
+ONE_KEY = "one key"  # begins the names of attributes that are added to give events of several keys one key
 
 
 @dataclass(frozen=True)
 class RelaxationPoint:
-    """A possible relaxation of one node. path: the child numbers that lead to the node. part: the number of the relaxed
-    conjunct of a filter, or of the relaxed operand of AND.
+    """A possible relaxation of one node of a formula.
+
+    path: the numbers of the children on the way from the root to the node. part: the number of the conjunct of a
+    filter, or of the operand of AND, that is relaxed.
     """
 
     path: Path
@@ -80,7 +83,10 @@ class RelaxationPoint:
 
 @dataclass(frozen=True)
 class Relaxed:
-    """A formula with some points relaxed. lost: for the id of each relaxed node, the points and what they replaced."""
+    """A formula with some points relaxed.
+
+    lost: for the id of each node of the formula that replaces others, the relaxed points and the replaced formulas.
+    """
 
     formula: cel.Formula
     lost: dict[int, list[tuple[RelaxationPoint, cel.Formula]]]
@@ -126,7 +132,7 @@ def relax(phi: cel.Formula, chosen: Collection[RelaxationPoint], types: Iterable
 
 
 def at_path(phi: cel.Formula, path: Path) -> cel.Formula:
-    """Return the part of a formula at a path of child numbers."""
+    """Return the part of a formula at a path of numbers of children."""
     for number in path:
         phi = children(phi)[number]
     return phi
@@ -148,7 +154,7 @@ def single_tests(atom: cel.Atom) -> list[cel.Atom]:
 
 
 class _Relaxing:
-    """A builder of one relaxed formula. Every node of the result is new, so that its identity tells its place."""
+    """A builder of one relaxed formula. Every node of the result is a new object, so that its id tells its place."""
 
     def __init__(self, chosen: Collection[RelaxationPoint], types: tuple[str, ...]) -> None:
         self.chosen = frozenset(chosen)
@@ -220,8 +226,9 @@ class _Relaxing:
         return formula
 
     def _any(self) -> cel.Formula:
-        """Return a formula for one event of any of these types, without a visible variable; without types, for any
-        event.
+        """Return a formula for one event of any of `types`, or of any type if there are none.
+
+        The formula has no visible variable.
         """
         if not self.types:
             return cel.EventAtom(ANY)
@@ -232,13 +239,13 @@ class _Relaxing:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# How a derivation violates the original of a relaxed part.
+# How the valuation of a derivation violates the original of a relaxed part.
 
 
 def violation(point: RelaxationPoint, phi: cel.Formula, place: cel.Formula, node: Derivation, oracle: Asked) -> str:
-    """Explain why phi lacks the node's valuation, where the node's formula is phi with the point relaxed.
+    """Return the reason why phi does not have the node's valuation. The node's formula is phi with the point relaxed.
 
-    place: the part of the query that phi comes from. This part and phi differ if something below is relaxed too.
+    place: the part of the query from which phi was made. It differs from phi if a part below it is also relaxed.
     """
     i, j, mu, S = node.i, node.j, node.valuation, oracle.S
     C = sup(mu)
@@ -261,22 +268,21 @@ def violation(point: RelaxationPoint, phi: cel.Formula, place: cel.Formula, node
         case cel.Strict():
             left_out = sorted(set(places(oracle, min(C), max(C))) - C)
             named = format_list(map(str, left_out))
-            return f"STRICT wants an interval: between {min(C)} and {max(C)} it leaves out {named}"
+            return f"STRICT requires consecutive events: between {min(C)} and {max(C)}, the match leaves out {named}"
         case cel.Preference():
             winner = next(w for w in supports(phi, i, j, oracle) if beats(phi, w, C))
-            name = OPERATORS[type(phi)].symbol
-            return f"{name} prefers {comparison(name, winner, C)}"
+            return comparison(OPERATORS[type(phi)].symbol, winner, C)
         case cel.Seq() | cel.ContiguousSeq() if point.kind == "order":
             first, second = (show(side) for side in children(place))
             one, two = (braces(sup(child.valuation)) for child in node.children)
-            return f"{first} has to come before {second}, but they are {one} and {two}"
+            return f"{first} must come before {second}, but they are {one} and {two}"
         case cel.ContiguousSeq():
             return " and ".join(_apart([sup(child.valuation) for child in node.children], ":", oracle))
         case cel.ContiguousPlus():
             return " and ".join(_apart(list(_rounds(node)), ":+", oracle))
         case cel.Start():
             first = f"at {min(C)}" if C else "none"
-            return f"START wants the first event at {i}, where the interval begins; it is {first}"
+            return f"START requires the first event at {i}, where the interval begins; it is {first}"
         case cel.Unless(_, right):
             ends = list(places(oracle, i, j + 1))
             widest, others = ((i, b) for b in ends), ((a, b) for b in ends for a in ends if a <= b)
@@ -284,13 +290,14 @@ def violation(point: RelaxationPoint, phi: cel.Formula, place: cel.Formula, node
             found = next((other for a, b in within for other in supports(right, a, b, oracle)), C)
             own = {p: [name for name in S[p].attributes if not name.startswith(ONE_KEY)] for p in sorted(found)}
             said = ", ".join(event(p, S, names) for p, names in own.items() if names)
-            return f"UNLESS forbids {show(right)}, and {braces(found)} is one" + (f": {said}" if said else "")
+            match_ = f"{braces(found)} is a match of it"
+            return f"UNLESS forbids {show(right)}, but {match_}" + (f": {said}" if said else "")
         case cel.And(left, right):
             other, side = (left, "left") if point.part == 0 else (right, "right")
             same = C in supports(other, i, j, oracle)
             what = "binds these events to other variables" if same else "does not have these events"
             shown = show(children(place)[point.part])
-            return f"AND wants the same valuation on both sides, and the {side} side, {shown}, {what}"
+            return f"AND requires the same valuation on both sides, but the {side} side, {shown}, {what}"
         case cel.Project(L, _):
             dropped = sorted({p for A, p in mu if A not in L} - {p for A, p in mu if A in L})
             return f"PROJECT keeps {', '.join(sorted(L)) or 'no variable'} only, which drops {braces(dropped)}"
@@ -303,7 +310,7 @@ def violation(point: RelaxationPoint, phi: cel.Formula, place: cel.Formula, node
 def _apart(parts: list[ComplexEvent], symbol: str, oracle: Asked) -> Iterator[str]:
     for one, two in pairwise(parts):
         if not one or not two:
-            yield f"a side without events is next to nothing (`{symbol}`)"
+            yield f"one side has no event that could be next to an event of the other side (`{symbol}`)"
         elif following(oracle, max(one)) != min(two):
             among = " among the events of the key" if isinstance(oracle, KeyOracle) else ""
             yield f"events {max(one)} and {min(two)} are not next to each other{among} (`{symbol}`)"
@@ -318,19 +325,17 @@ def _rounds(node: Derivation) -> Iterator[ComplexEvent]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Why a set of positions is no match: the clauses that reject it, and the matches nearest to it.
-#
-# If the set is a match of a relaxed formula, its derivation by that formula shows the reasons: each relaxed part is
-# compared with its original. The interpreter decides everywhere.
+# Why a set of positions is not a match: the clauses that reject it, and the matches nearest to it. All decisions are
+# made by the interpreter.
 
-NEAREST = 5  # nearest matches that are listed; further ones may be equally near
-PAIRS = 40  # the most points of a formula for which every two are tried together
-DERIVATIONS = 100  # derivations of one valuation that are compared
-SEARCH = Budget(valuations=300_000)  # for each kind of relaxation, as are the steps
-SEARCH_STEPS = 1_000_000
+NEAREST = 5  # the most nearest matches that are listed; others may be equally near
+PAIRS = 40  # the most points of a formula for which all pairs are tried
+DERIVATIONS = 100  # the most derivations of one valuation that are compared
+SEARCH = Budget(valuations=300_000)  # the budget for each kind of relaxation
+SEARCH_STEPS = 1_000_000  # the most steps for each kind of relaxation
 
 
-SHOWN = 4
+SHOWN = 4  # the most numbers of events that a message lists
 KEEPING = cel.In | cel.Restriction | cel.Preference | cel.Unless | cel.PerKey
 """The operators that keep or drop matches of their first operand, but do not change them or their number of events."""
 
@@ -344,9 +349,7 @@ def miscounted(phi: cel.Formula, C: ComplexEvent) -> tuple[cel.Formula, str, str
     if not possible or len(C) in possible:
         return None
     few = len(C) < min(possible)
-    how = (
-        "too few events" if few else "too many events" if len(C) > max(possible) else "a number of events that is wrong"
-    )
+    how = "too few events" if few else "too many events" if len(C) > max(possible) else "a wrong number of events"
     message = f"{braces(C)} has {how}: {show(phi)} takes {_words(sorted(possible), most, endless(phi))}, not {len(C)}"
     return phi, OPERATORS[type(phi)].title, message
 
@@ -416,7 +419,7 @@ def _words(possible: list[int], most: int, more: bool) -> str:
 def misbound(phi: cel.Formula, mu: Valuation, nearest: Valuation) -> Iterator[tuple[cel.Formula, str, str]]:
     """Yield an explanation for each variable that `nearest` binds differently from mu.
 
-    An explanation has the part of the formula that binds the variable, the clause, and the reason.
+    An explanation is the part of the formula that binds the variable, the clause, and the reason.
     """
     for A in sorted({A for A, _ in mu ^ nearest}):
         asked, bound = (braces(positions(nu, A)) for nu in (mu, nearest))
@@ -456,12 +459,12 @@ class Reason:
 
 @dataclass(frozen=True)
 class Rejection:
-    """The reasons why the set is not a match at n.
+    """The reasons why a set of positions is not a match at n.
 
-    reasons: the set is a match only without all of them; empty if none was found. relaxed: the derivation of the set by
-    the formula without them, if there is one. nearest: the matches at n that differ in the fewest positions; None if
-    not all matches could be found. gave_up: whether the search for reasons ran out of budget. bindings: if the set is a
-    match and the request was for a valuation of it, the valuations nearest to that one.
+    reasons: clauses of the formula that together reject the set; empty if none were found. relaxed: the derivation of
+    the set by the formula without these clauses, if there is one. nearest: the matches at n that differ in the fewest
+    positions; None if not all matches could be found. gave_up: whether the search for reasons ran out of budget.
+    bindings: if the set is a match but does not have the requested valuation, its nearest valuations.
     """
 
     reasons: tuple[Reason, ...]
@@ -483,7 +486,7 @@ def reject(phi: cel.Formula, C: ComplexEvent, n: int, S: Stream, predicates: Pre
         late = position(f"event {last} comes after position {n}, at which the match would be reported")
         return Rejection((late,), None, nearest)
     if last < n and is_match(phi, C, last, oracle_for(phi, C, S, predicates)):
-        early = position(f"{braces(C)} is a match at {last}, where its last event is; it is not one at {n}")
+        early = position(f"{braces(C)} is a match at {last}, where its last event is, but not at {n}")
         return Rejection((early,), None, nearest)
     known, of_one, T = ((), phi, S) if is_local(phi) else _with_one_key(phi, C, n, S)
     if known and last == n and is_match(of_one, C, n, oracle_for(of_one, C, T, predicates)):
@@ -509,9 +512,9 @@ def _with_one_key(
 ) -> tuple[tuple[Reason, ...], cel.Formula, Stream]:
     """Return the reasons why C has several keys, and phi and S changed so that C has one key.
 
-    For this each PER KEY gets an attribute that makes the keys of C equal. Only a PER KEY that has all events of a
-    match counts. Further reasons are then searched among the events of C's keys: among all events, UNLESS and the
-    strategies would reject nearly every set.
+    Each PER KEY around whole matches for which the events of C have several keys gets a new attribute instead, which
+    all events with these keys share. Further reasons are then searched among these events only: among all events,
+    UNLESS and the strategies would reject nearly every set.
     """
     reasons: list[Reason] = []
     positions_of: dict[str, frozenset[int]] = {}
@@ -540,7 +543,7 @@ def _with_one_key(
 
 
 def _differing(names: Sequence[str], C: ComplexEvent, n: int, S: Stream) -> str | None:
-    """Return a sentence that says that the positions have several keys; None if they have one."""
+    """Return a sentence that says that the positions in C, and n, have several keys; None if they have one key."""
     if all(compare("=", S[p].get(a), S[n].get(a)) for p in C for a in names):
         return None
     keys = format_list(event(p, S, names) for p in sorted(C | {n}))
@@ -578,7 +581,7 @@ def _nearest(phi: cel.Formula, C: ComplexEvent, n: int, oracle: BoundedOracle) -
 
 
 class _Search:
-    """A search for the smallest relaxation that has C as a match."""
+    """A search for the smallest relaxation of a formula that has C as a match."""
 
     def __init__(
         self, phi: cel.Formula, C: ComplexEvent, n: int, S: Stream, predicates: Predicates, shown: cel.Formula
@@ -622,11 +625,14 @@ class _Search:
                 try:
                     if self._matches(chosen):
                         yield chosen
-                except BudgetExceeded:  # without PER KEY, UNLESS looks at all events; others may be cheap
+                except BudgetExceeded:  # for example without PER KEY, where UNLESS sees all events; try the next one
                     self._renew()
 
     def _minimal(self, chosen: Sequence[RelaxationPoint]) -> Sequence[RelaxationPoint]:
-        """Return a minimal relaxation: each of its points is needed. Points of order and type are removed first."""
+        """Return a part of the chosen points that suffices and of which each is needed.
+
+        Points of projection, order and type are left out first.
+        """
         for point in sorted(chosen, key=lambda p: (p.kind not in LATE, -len(p.path))):
             fewer = [other for other in chosen if other != point]
             if self._matches(fewer):
@@ -640,7 +646,7 @@ class _Search:
         return is_local(phi) or is_match(phi, self.C, self.n, self.whole)
 
     def _explained(self, relaxed: Relaxed) -> tuple[tuple[Reason, ...], Derivation] | None:
-        """Return the reasons in the derivation of C that violates the fewest clauses, and that derivation."""
+        """Return the derivation of C that violates the fewest clauses, and its reasons, which come first."""
         oracle = self.alone if is_local(relaxed.formula) else self.whole
         found = (
             (self._reasons(node, relaxed), node)
@@ -666,7 +672,7 @@ class _Search:
 
 
 def _overlaps(root: Derivation, relaxed: Relaxed) -> bool:
-    """Return whether the two sides of a sequence in free order share an event; then the order is not the reason."""
+    """Return whether two sides whose order is relaxed share an event; then the order is not the reason."""
     return any(
         sup(node.children[0].valuation) & sup(node.children[1].valuation)
         for node in nodes(root)

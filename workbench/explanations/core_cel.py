@@ -38,15 +38,15 @@ from cerify.semantics.trees import children, rebuilt
 # ---------------------------------------------------------------------------------------------------------------------
 # Why a complex event belongs to a formula of core-CEL: its derivation by the clauses of cep17, sections 3 and 4.
 #
-# Letters as in cerify.semantics.core_cel.denote. The oracle is its Interpreter: each step's complex event and
-# valuation are a pair that the interpreter itself gives for the step's formula.
+# Variables are named as in cerify.semantics.core_cel.denote. The interpreter (the oracle) decides: each step's complex
+# event and valuation are a pair that it returns for the step's formula.
 
 
 @dataclass(frozen=True)
 class CoreDerivation:
-    """A step: C is a complex event of the formula under the valuation nu.
+    """A step of a derivation: C is a complex event of the formula under the valuation nu.
 
-    detail: how the clause was applied. facts: facts of the stream that it needs.
+    detail: how the clause was applied. facts: facts about the stream that it needs.
     """
 
     formula: core.Formula
@@ -115,7 +115,7 @@ def _derive(phi: core.Formula, C: ComplexEvent, nu: Valuation, oracle: CoreInter
 
 
 def _within(nu: Valuation, X: Variables, mus: Iterable[Valuation]) -> list[Valuation]:
-    """Return the valuations of `mus` that are part of nu, where the rest of nu has variables of X only."""
+    """Return the valuations in `mus` that are a part of nu, if the rest of nu has only variables in X."""
     return [mu for mu in mus if mu <= nu and {x for x, _ in nu - mu} <= X]
 
 
@@ -135,9 +135,9 @@ def _splits(
 
 
 def rivals(phi: Choice, C: ComplexEvent, nu: Valuation, oracle: CoreInterpreter) -> list[ComplexEvent]:
-    """Return the complex events that the strategy compares with each other, including C.
+    """Return the complex events that the strategy phi compares with each other, including C.
 
-    They have the same last position as C, and fit the valuation nu of the formula around the strategy.
+    They have the same last position as C, and are compatible with nu, the valuation of the formula around phi.
     """
     fresh = defined_outside_iteration(phi.phi)
     around = without(nu, fresh)
@@ -172,11 +172,10 @@ def steps_of(root: CoreDerivation) -> ExplanationStep:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Which conditions and strategies of a formula of core-CEL reject a complex event.
-#
-# They are a smallest set without which it is a match. Its derivation from the rest shows what violates each of them.
+# Which conditions and strategies of a formula of core-CEL reject a complex event: a smallest set without which it is a
+# match. Its derivation by the rest of the formula shows how it violates each of them.
 
-TRIED = 256  # sets of conditions and strategies that are tried
+TRIED = 256  # the most sets of conditions and strategies that are tried
 
 Restriction: TypeAlias = core.CoreFilter | core.Strategy
 
@@ -184,7 +183,7 @@ Restriction: TypeAlias = core.CoreFilter | core.Strategy
 def reasons(phi: core.Formula, C: ComplexEvent, S: Stream, budget: Budget = Budget()) -> tuple[str, ...]:
     """Return reasons why C is not a complex event of phi, found by removing conditions and strategies.
 
-    Return () if that is not enough to make C a complex event. Raises BudgetExceeded.
+    Return () if C is not a complex event without them either. Raises BudgetExceeded.
     """
     phi = _single_conditions(phi)
     places = [node for node in core.subformulas(phi) if isinstance(node, Restriction)]
@@ -204,13 +203,11 @@ def miscounted(phi: core.Formula, C: ComplexEvent) -> str | None:
     if least <= len(C) and (most is None or len(C) <= most):
         return None
     possible = f"{least} or more" if most is None else f"{least}" if least == most else f"{least} to {most}"
-    return f"it has too {'few' if len(C) < least else 'many'} events: a match has {possible}, not {len(C)}"
+    return f"there are too {'few' if len(C) < least else 'many'} events: a match has {possible}, not {len(C)}"
 
 
 def _sizes(phi: core.Formula) -> tuple[int, int | None]:
-    """Return the least and the greatest number of events of a match, by the pattern alone; None if there is no
-    greatest.
-    """
+    """Return the least and the greatest number of events that the pattern allows; None for no greatest number."""
     match phi:
         case core.CoreEventAtom():
             return 1, 1
@@ -240,7 +237,7 @@ def _single_conditions(phi: core.Formula) -> core.Formula:
 def _without(phi: core.Formula, left_out: set[int], taken: dict[int, list[Restriction]]) -> core.Formula:
     """Return the formula without the nodes whose ids are in left_out.
 
-    taken: is filled with the removed nodes directly around each remaining node, by its id.
+    Also add to `taken`, for the id of each remaining node, the removed nodes directly around it.
     """
     below = [_without(child, left_out, taken) for child in children(phi)]
     if id(phi) in left_out and isinstance(phi, Restriction):
@@ -250,7 +247,7 @@ def _without(phi: core.Formula, left_out: set[int], taken: dict[int, list[Restri
 
 
 def _broken(root: CoreDerivation, taken: dict[int, list[Restriction]], oracle: CoreInterpreter) -> Iterator[str]:
-    """Yield messages on how the steps of a derivation violate the restrictions removed around them."""
+    """Yield messages on how the steps of a derivation violate the restrictions that were removed around them."""
     pending = [(root, root.nu)]
     while pending:
         node, nu = pending.pop()
@@ -265,9 +262,9 @@ def _broken(root: CoreDerivation, taken: dict[int, list[Restriction]], oracle: C
 
 
 def _violation(restriction: Restriction, node: CoreDerivation, nu: Valuation, oracle: CoreInterpreter) -> Iterator[str]:
-    """Yield the reasons why the restriction rejects the step's complex event; none if it accepts it.
+    """Yield the reasons why the restriction rejects the step's complex event; none if it accepts the event.
 
-    nu: the valuation of the step, and of the formula around it.
+    nu: the valuation of the step and of the formula around it.
     """
     C, S = node.C, oracle.S
     match restriction:
@@ -279,12 +276,13 @@ def _violation(restriction: Restriction, node: CoreDerivation, nu: Valuation, or
         case core.CoreStrict():
             if missing := sorted(set(range(min(C), max(C))) - C):
                 left_out = format_list(map(str, missing))
-                yield f"STRICT wants an interval: between {min(C)} and {max(C)} it leaves out {left_out}"
+                gap = f"between {min(C)} and {max(C)}, the match leaves out {left_out}"
+                yield f"STRICT requires consecutive events: {gap}"
         case core.CoreNext() | core.CoreLast() | core.CoreMax():
             choice = type(restriction)(node.formula)
             symbol = OPERATORS[type(choice)].symbol
             found = (D for D in rivals(choice, C, nu, oracle) if _beats(choice, D, C))
-            yield from (f"{symbol} prefers {comparison(symbol, D, C)}" for D in islice(found, 1))
+            yield from (comparison(symbol, D, C) for D in islice(found, 1))
         case _:
             assert_never(restriction)
 
@@ -301,14 +299,17 @@ def _beats(choice: Choice, D: ComplexEvent, C: ComplexEvent) -> bool:
             assert_never(choice)
 
 
-PATTERN = "without its conditions and strategies it has no such events either: its types or their order are different"
+PATTERN = (
+    "even without its conditions and strategies, the formula does not match these events: it needs other types, or "
+    "another order"
+)
 
 
 @dataclass(frozen=True)
 class CoreFound(MembershipAnswer):
-    """The answer about some positions: derivations if they are a match, else the reasons why not.
+    """The answer about a set of positions: derivations if it is a match, else the reasons why not.
 
-    more: whether there are other derivations.
+    more: whether there are more derivations.
     """
 
     derivations: tuple[CoreDerivation, ...] = ()
@@ -317,7 +318,7 @@ class CoreFound(MembershipAnswer):
 
 
 class CoreExplainer(PlainExplainer):
-    """An explainer that uses the definition; beyond the budget it only says whether there is a match."""
+    """An explainer that uses the definition; beyond the budget, it only says whether the positions are a match."""
 
     legend = "“x -> 1” says that the variable x holds event 1."
 
@@ -354,7 +355,7 @@ class CoreExplainer(PlainExplainer):
                 roots = tuple(islice(derivations(self.phi, found.events, self.oracle), count + 1))
                 return replace(known, derivations=roots[:count], more=len(roots) > count)
             if not found.events:
-                return replace(known, reasons=("a match of core-CEL has an event",))
+                return replace(known, reasons=("a match of core-CEL has at least one event",))
             if found.at != max(found.events):
                 return replace(known, reasons=(f"a match is reported at its last event, {max(found.events)}",))
             return replace(known, reasons=self._reasons(found.events))

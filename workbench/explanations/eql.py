@@ -1,4 +1,4 @@
-"""Explain why an EQL rule fired or not: a funnel of steps, and why events are not a match."""
+"""Explain why an EQL rule fired or not: how far sequences came step by step, and why events are not a match."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import ComplexEvent, Event, Match, Stream
 from cerify.semantics.values import show_seconds
 
-NEAREST = 3
-SHORT = 2_000  # events of a log, up to which explanations follow the definition itself
-LONGEST = 300  # characters of a condition in a message
+NEAREST = 3  # the most nearest matches that are listed
+SHORT = 2_000  # the most events of a log for which matches are found by the definition itself
+LONGEST = 300  # the most characters of a condition in a message
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class EqlAnswer:
 
 
 class EqlExplainer(Explainer[EqlAnswer]):
-    """An explainer that uses the matches of the definition, and what became of each sequence."""
+    """An explainer that uses the matches of the definition, and the reason why each sequence stopped."""
 
     hint = "--match POSITIONS says why events are no match, as in --match 0,1."
 
@@ -62,7 +62,7 @@ class EqlExplainer(Explainer[EqlAnswer]):
 
     @cached_property
     def matches(self) -> Sequence[Match]:
-        """Return the matches: by the definition on a short log, by the funnel or the slot machine on a long one."""
+        """Return the matches: on a short log by the definition, on a long log by the funnel or the slot machine."""
         if len(self.S) <= SHORT:
             return matches_of(self.rule, self.S)
         if self.funnel is not None and not self.rule.pipes:
@@ -155,7 +155,7 @@ class EqlExplainer(Explainer[EqlAnswer]):
             yield f"a match is reported at its last event, which is {positions[-1]} and not {at}"
         if len(positions) != len(steps):
             events = f"{len(steps)} event{'s' * (len(steps) != 1)}"
-            yield f"a match has {events}, one for each step, and these are {len(positions)}"
+            yield f"a match has {events}, one for each step, not {len(positions)}"
             return
         wrong = False
         for number, (p, step) in enumerate(zip(positions, steps, strict=True), 1):
@@ -179,10 +179,10 @@ class EqlExplainer(Explainer[EqlAnswer]):
         if isinstance(body, eql.EventSequence) and not wrong:
             yield from self._stopped(positions)
         if self.rule.pipes and not wrong:
-            yield f"or it is left out by {' '.join(f'| {pipe.name} {pipe.count}' for pipe in self.rule.pipes)}"
+            yield f"or a pipe leaves it out: {' '.join(f'| {pipe.name} {pipe.count}' for pipe in self.rule.pipes)}"
 
     def _stopped(self, positions: tuple[int, ...]) -> Iterator[str]:
-        """Yield the reason why the sequence of these events stopped, or continued with other events."""
+        """Yield the reason why a sequence that began with these events stopped, or continued with other events."""
         assert self.funnel is not None
         for one in self.funnel.stopped:
             n = len(one.positions)
@@ -196,7 +196,7 @@ class EqlExplainer(Explainer[EqlAnswer]):
 
 # --- near misses ------------------------------------------------------------------------------------------------------
 
-LOOKED_AT = 2_000  # events after a sequence that are searched for one that nearly took its next step
+LOOKED_AT = 2_000  # the most events after a sequence that are searched for one that nearly took its next step
 CAUSES: Mapping[str, Cause] = {
     "overwritten": "overwritten",
     "until": "forbidden",
@@ -207,15 +207,15 @@ CAUSES: Mapping[str, Cause] = {
 
 
 def missed_sequences(query: eql.EventSequence, S: Stream, limit: int) -> NearMissReport:
-    """Report how far the sequences of a rule came, with the `limit` deepest incomplete ones and their causes.
+    """Report how far the sequences of a rule came, with the `limit` deepest incomplete sequences and their causes.
 
-    The message also names an event soon after the sequence that nearly took its next step: it passes the filter but has
-    another key, or has the key but fails the filter.
+    A message also names an event soon after the sequence that nearly took its next step: an event that passes the
+    filter but has another key, or has the key but fails the filter.
     """
     funnel = follow(query, S)
     steps = [step for step in eql.step_expanded(query) if not step.missing]
     texts = tuple(f"[{step.text}]" for step in funnel.steps)
-    deepest = len(steps) - 1  # a sequence that failed at its last step did not take it
+    deepest = len(steps) - 1  # a sequence that failed at its last step did not take this step
     causes: list[dict[Cause, int]] = [{} for _ in texts]
     reached = [funnel.matches] * len(texts)
     misses: list[NearMiss] = []
@@ -234,7 +234,10 @@ def missed_sequences(query: eql.EventSequence, S: Stream, limit: int) -> NearMis
 
 
 def _close_call(query: eql.EventSequence, steps: list[eql.SequenceStep], one: StoppedSequence, S: Stream) -> str:
-    """Return the end of a message about the first event that was nearly the next of a sequence; "" if there is none."""
+    """Return the end of a message: the first event that nearly took the next step of a sequence.
+
+    Return "" if there is no such event.
+    """
     step, start, begin = steps[len(one.positions)], one.positions[-1] + 1, time_of(S[one.positions[0]])
     fields, window = eql.step_keys(query, step), span_of(query.maxspan)
     first = steps[0]
@@ -258,7 +261,7 @@ def _close_call(query: eql.EventSequence, steps: list[eql.SequenceStep], one: St
 
 
 def failures(part: eql.EventFilter, event: Event) -> Iterator[str]:
-    """Yield why an event does not pass a filter: each failed test, with the values of its fields."""
+    """Yield the reasons why an event does not pass a filter: each failed test, with the values of its fields."""
     if not has_category(event, part.category):
         yield f"its category is {event.type}, not {part.category}"
         return
@@ -290,7 +293,7 @@ def _failed(condition: eql.Condition, event: Event) -> Iterator[str]:
 
 
 def _true_part(condition: eql.Condition, event: Event) -> eql.Condition:
-    """Return the part of a true condition that makes it true: one of several conditions, values, or address blocks."""
+    """Return the part of a true condition that makes it true: one of its alternatives, values, or address blocks."""
     options: list[eql.Condition] = []
     match condition:
         case eql.AnyConditions(parts):

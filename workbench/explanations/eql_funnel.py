@@ -1,8 +1,8 @@
 """Follow every sequence of an EQL rule: how far each came, and what stopped it.
 
 For each key, every step has one place, in which a sequence waits for the next step. A sequence stops for one of these
-reasons: a later one overwrites it, `until` ends it, it comes to its last step too late, a missing event occurs in a
-gap, or it still waits at the end.
+reasons: a later sequence overwrites it, `until` ends it, it reaches its last step too late, a forbidden event (`!`)
+occurs, or it still waits at the end of the log.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ STOPPED = {
     "overwritten": "overwritten by a later sequence",
     "until": "ended by until",
     "expired": "too late for maxspan at the last step",
-    "gap": "stopped by a missing event that came",
+    "gap": "stopped by an event that must be missing",
     "waiting": "still waiting when the log ended",
 }
 
@@ -32,8 +32,8 @@ STOPPED = {
 class StoppedSequence:
     """A sequence that did not become a match.
 
-    kind: what stopped it, a key of STOPPED. at: the position of the event that did, if there is one. words: details for
-    a message.
+    kind: the reason why it stopped, a key of STOPPED. at: the position of the event that stopped it, if there is one.
+    words: details for a message.
     """
 
     positions: tuple[int, ...]
@@ -46,9 +46,9 @@ class StoppedSequence:
 class StepEvents:
     """The counts of a step.
 
-    passing: events that pass its filter. keyless: passing events without a key. unawaited: passing events for whose key
-    no sequence waits at this step. reached: sequences that came to the step. examples: positions of some unawaited
-    events.
+    passing: events that pass its filter. keyless: passing events without a key. unawaited: passing events with a key
+    for which no sequence waits for this step. reached: sequences that reached the step. examples: positions of some
+    unawaited events. keys: the keys of passing events.
     """
 
     text: str
@@ -71,7 +71,7 @@ class EventCounts:
 
     @property
     def matches(self) -> int:
-        """Return the number of different matches; with arrays, two keys may have a match of the same events."""
+        """Return the number of different matches; with arrays, two keys may have matches of the same events."""
         return len(set(self.found))
 
     def _step_lines(self) -> Iterator[str]:
@@ -83,13 +83,13 @@ class EventCounts:
                 about.append(f"{step.keyless} without a key")
             if number > 1 and step.unawaited:
                 examples = ", ".join(map(str, step.examples))
-                about.append(f"for {step.unawaited} no sequence of their key waits, as for event {examples}")
+                about.append(f"for {step.unawaited}, no sequence with their key waits, as for event {examples}")
             more = f" ({'; '.join(about)})" if about else ""
             keys = f" of {len(step.keys)} keys" if len(step.keys) > 1 else ""
             text = step.text if first.setdefault(step.text, number) == number else f"as step {first[step.text]}"
-            passes = "passes" if step.passing == 1 else "pass"
-            come = "sequence comes" if step.reached == 1 else "sequences come"
-            yield f"{step.passing} {passes}{keys}, {step.reached} {come} here{more}: {text}"
+            passes = "event passes" if step.passing == 1 else "events pass"
+            reach = "sequence reaches" if step.reached == 1 else "sequences reach"
+            yield f"{step.passing} {passes}{keys}, {step.reached} {reach} the step{more}: {text}"
 
     def lines(self) -> Iterator[str]:
         """Yield the funnel as text: a line for each step and each reason why sequences stopped."""
@@ -111,8 +111,9 @@ def _braces(positions: Sequence[int]) -> str:
 
 
 def follow(query: eql.EventSequence, S: Sequence[Event]) -> EventCounts:
-    """Return how far the sequences of a rule came on a log, and what stopped them, by Elastic's semantics. Raises
-    BudgetExceeded.
+    """Return how far the sequences of a rule came on a log, and what stopped them, by Elastic's semantics.
+
+    Raises BudgetExceeded.
     """
     return _Follower(query, S).run()
 
@@ -172,8 +173,9 @@ class _Follower:
                 count.examples.append(position)
 
     def _move(self, i: int, position: int, K: Key) -> bool:
-        """Move the sequence of this key that waits for step i to step i, or begin one at step 0; return False if none
-        waits.
+        """Move the sequence of this key that waits for step i to this step, or begin a sequence if i is 0.
+
+        Return False if no sequence waits for the step.
         """
         places = self.places.get(K) or [()] * len(self.steps)
         if i > 0 and not places[i - 1]:
@@ -208,7 +210,7 @@ class _Follower:
                     self._stop(waiting, "waiting", None, f"for step {i + 2}")
 
     def _late(self, positions: tuple[int, ...]) -> str | None:
-        """Say by how much the last event is too late; return None if it is not."""
+        """Return a text that says by how much the last event is too late; None if it is not too late."""
         if self.window is None:
             return None
         begin, end = (time_of(self.S[p]) for p in (positions[0], positions[-1]))
@@ -218,7 +220,7 @@ class _Follower:
         return f"by {show_seconds(over)} s" if over > 0 else None
 
     def _came(self, K: Key, run: tuple[int, ...]) -> int | None:
-        """Return the first event that occurs in a gap in which it must be missing; None if there is none."""
+        """Return the position of the first event that must be missing but occurs; None if there is no such event."""
         begin, end = time_of(self.S[run[0]]), time_of(self.S[run[-1]])
         for j, (before, _) in enumerate(self.gaps):
             for p in self.missed.get((j, K), ()):

@@ -1,4 +1,4 @@
-"""Explain event expressions: their occurrences at an event, or why there are none; as JSON and as text."""
+"""Explain event expressions: their occurrences at an event, or why there are none, as JSON and as text."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from cerify.semantics.events import Stream
 from cerify.semantics.predicates import holds, show_predicate
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Why an event expression does not take place at an event: the operands that fail, as far down as one is to blame.
+# Why an event expression does not take place at an event: the operands that fail, from the whole expression downwards.
 
 _Single: TypeAlias = (
     expr.Null | expr.Primitive | expr.AnyEvent | expr.First | expr.ExpressionVariable | expr.Constraint
@@ -46,7 +46,10 @@ _Single: TypeAlias = (
 
 @dataclass(frozen=True)
 class NonOccurrence:
-    """An expression that does not take place at event `at`, applied to the events from `start` on, and why."""
+    """An expression that does not take place at event `at`, and the reason.
+
+    start: the first event of the history to which the expression is applied.
+    """
 
     expression: expr.Expression
     start: int
@@ -55,7 +58,7 @@ class NonOccurrence:
 
 
 def absences(known: Occurrences, e: int) -> tuple[NonOccurrence, ...]:
-    """Return the reasons why the expression does not take place at the event e of the stream; () if it does."""
+    """Return the reasons why the expression does not take place at event e of the stream; () if it takes place."""
     choices = list(known.choices(known.whole, (), known.history, e, frozenset()))
     if any(next(known.at(known.whole, known.history, e, b), None) is not None for b in choices):
         return ()
@@ -64,13 +67,13 @@ def absences(known: Occurrences, e: int) -> tuple[NonOccurrence, ...]:
     names = (
         "it does not take place, whatever the values of its variables"
         if choices
-        else "its variables have no value up to there"
+        else "no event up to there gives its variables a value"
     )
     return (NonOccurrence(known.whole, 0, e, names),)
 
 
 def _why(known: Occurrences, E: expr.Expression, h: History, e: int, b: Bindings) -> Iterator[NonOccurrence]:
-    """Yield the reasons why E does not take place at e, applied to the history h with the bindings b."""
+    """Yield the reasons why E does not take place at e, if it is applied to the history h with the bindings b."""
 
     def because(why: str) -> Iterator[NonOccurrence]:
         yield NonOccurrence(E, h[0], e, why)
@@ -101,7 +104,7 @@ def _why(known: Occurrences, E: expr.Expression, h: History, e: int, b: Bindings
         case expr.Nth(_, F) | expr.EveryNth(_, F):
             yield from explain_part(F)
             if e in (found := sorted(known.events(F, h, b))):
-                yield from because(f"it is number {found.index(e) + 1} of the events of {show(F)}")
+                yield from because(f"event {e} is number {found.index(e) + 1} of the events of {show(F)}")
         case expr.After(left, right):
             ends = before(right)
             yield from (
@@ -150,7 +153,7 @@ def _one_after_another(
         where = "just before" if isinstance(E, expr.Sequence) else "before"
         yield NonOccurrence(E, h[0], e, f"{show(first)} does not take place {where} event {e}")
     elif isinstance(E, expr.Relative) and len(ends) > 1:
-        why = f"{show(last)} does not take place there in what follows any of {_events(ends)}"
+        why = f"{show(last)} does not take place there in the history after any of {_events(ends)}"
         yield NonOccurrence(E, h[0], e, why)
     else:
         part = after(h, ends[0]) if isinstance(E, expr.Relative) else h
@@ -175,11 +178,11 @@ def _fact(known: Occurrences, E: _Single, h: History, e: int, b: Bindings) -> st
         case expr.ExpressionVariable(x):
             return f"{x} is event {position_of(x, b)}"
         case expr.Constraint():
-            return "the values do not compare so"
+            return "the comparison of its values is false"
         case expr.ExpressionNot(F):
             return f"{show(F)} does take place there"
         case expr.Prefix(F):
-            return f"{show(F)} can take place at no event to come"
+            return f"{show(F)} cannot take place at any later event"
         case expr.RelativePlus(F):
             return f"no round of {show(F)} ends there"
         case expr.Before(F):
@@ -205,7 +208,7 @@ def _in_segment(
     cuts = known.events(delimiter, h, b)
     if e in cuts:
         yield NonOccurrence(
-            E, h[0], e, f"event {e} is itself one of {show(delimiter)}, which begins a new history after it"
+            E, h[0], e, f"{show(delimiter)} takes place at event {e}, so that a new history begins after it"
         )
     elif not any(d < e for d in cuts):
         yield NonOccurrence(E, h[0], e, f"{show(delimiter)} does not take place before event {e}")
@@ -227,9 +230,9 @@ CLAUSES: Mapping[type, str] = {
 
 @dataclass(frozen=True)
 class TakesPlace:
-    """The answer that the expression takes place at the event, with the requested number of occurrences.
+    """The answer that the expression takes place at the event, with up to the requested number of occurrences.
 
-    more: whether there are others.
+    more: whether there are more occurrences.
     """
 
     at: int
@@ -259,7 +262,7 @@ def explain_event(
 
 
 def explain_events(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> Iterator[TakesPlace]:
-    """Yield every event at which E takes place, in order, each with one occurrence.
+    """Yield an explanation, with one occurrence, for each event at which E takes place, in order.
 
     Raises Unsupported, BudgetExceeded.
     """
@@ -297,7 +300,7 @@ def facts(found: Occurrence, S: Stream) -> list[str]:
     if isinstance(E, expr.ExpressionNot):
         return [f"{show(E.operand)} does not take place there"]
     if isinstance(E, expr.Prefix):
-        return [f"{show(E.operand)} may take place at an event to come"]
+        return [f"{show(E.operand)} can take place at a later event"]
     return []
 
 
@@ -335,13 +338,13 @@ Found: TypeAlias = TakesPlace | DoesNot
 
 
 class ExpressionExplainer(Explainer[Found]):
-    """An explainer that explains an expression at an event by its occurrences, or by why there are none."""
+    """An explainer that explains an expression at an event by its occurrences, or by the reasons why there are none."""
 
     heading = "Why it takes place, and why not"
     legend = (
         "“from i at j” says that a part of the expression is applied to the history that begins with event i, and "
-        "takes place at event j. A dot is an event at which the expression, or a part of it, takes place; the flag "
-        "stands after the event that is explained; a diamond is an event at which it does not take place."
+        "takes place at event j. A dot is an event at which the expression, or a part of it, takes place. A flag "
+        "stands after the event that is explained. A diamond is an event at which the expression does not take place."
     )
     walk = "The history, event by event"
     idle = "does not take place"

@@ -1,4 +1,4 @@
-"""Explanations of any language as data: steps, parts, listings, and how they become text, JSON and pages."""
+"""Explanations of any language as data (steps, parts, listings), and their conversion to text, JSON and pages."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from cerify.semantics.trees import subtrees
 from cerify.semantics.values import Value
 from cerify.terminal import Line, lines_of, printable
 
-SHOWN = 4  # events listed for one condition; for the rest, their number is given
-TRIED = 100_000  # combinations of events searched for one that violates a correlated condition
+SHOWN = 4  # the most events that are listed for one condition; of the others, only the number is given
+TRIED = 100_000  # the most combinations of events searched for one that violates a cross-event condition
 
 
 def reasons_for(condition: cel.Condition, mu: Valuation, S: Stream) -> Iterator[str]:
-    """Yield for each atom of the condition the values of the events of mu that make it true."""
+    """Yield for each atom of the condition a text with the values of the events of mu that make the atom true."""
     for atom in cel.atoms(condition):
         match atom:
             case cel.Every(A, predicate):
@@ -49,7 +49,7 @@ def reasons_for(condition: cel.Condition, mu: Valuation, S: Stream) -> Iterator[
 
 
 def reasons_against(atom: cel.Atom, mu: Valuation, S: Stream) -> str:
-    """Say which values of the events of mu make an atom false."""
+    """Return a text with the values of the events of mu that make an atom false."""
     match atom:
         case cel.Every(A, predicate):
             names = list(dict.fromkeys(m.name for m in mentions(predicate)))
@@ -121,7 +121,7 @@ def bindings_text(mu: Valuation) -> str:
 
 
 def format_list(texts: Iterable[str]) -> str:
-    """Join the texts with commas; from a long list, show the first few and how many more there are."""
+    """Join the texts with commas; of a long list, only the first few, with the number of the others."""
     known = list(texts)
     more = f" and {len(known) - SHOWN} more" if len(known) > SHOWN else ""
     return ", ".join(known[:SHOWN]) + more
@@ -136,10 +136,10 @@ def _is(value: Value | None) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What a person sees of an explanation, in every language: a sentence, a drawing, and steps under headings.
+# The form in which users see an explanation in every language: a sentence, a drawing, and steps under headings.
 #
-# A derivation by clauses is a tree of steps, a run is a sequence. An explainer makes an `ExplanationView`, which is
-# written as text, as a page by the macros of step.html, or as JSON.
+# A derivation is a tree of steps, a run is a sequence of steps. An explainer makes an `ExplanationView`, which is
+# written as text, as JSON, or as a page by the macros of step.html.
 
 N = TypeVar("N")
 Json: TypeAlias = dict[str, Any]
@@ -147,11 +147,11 @@ Json: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True)
 class ExplanationStep:
-    """A step of an explanation: its subject, and the steps on which it depends.
+    """A step of an explanation, with the steps on which it depends (children).
 
-    text: a part of the query, or a step of a run in words. where: the part of the stream. bound: what variables bind.
-    clause: the clause that is applied, with its citation. facts: what the stream shows. move: for a run, the kind of
-    its step. formula: the condition for this step. json: the step as JSON, without its children.
+    text: a part of the query, or a step of a run in words. where: the part of the stream. bound: the bindings of
+    variables. clause: the clause that is applied, with its citation. facts: facts about the stream. move: in a run, the
+    kind of the step. formula: the condition for this step. json: the step as JSON, without its children.
     """
 
     text: str
@@ -168,7 +168,7 @@ class ExplanationStep:
 def tree_of(
     root: N, below: Callable[[N], Sequence[N]], step: Callable[[N, tuple[ExplanationStep, ...]], ExplanationStep]
 ) -> ExplanationStep:
-    """Convert a tree of another kind to steps: `step` makes one from a node and the steps below it."""
+    """Return a tree of another kind as a tree of steps. `step` makes a step from a node and the steps below it."""
     made: dict[int, ExplanationStep] = {}
     for node in reversed(list(subtrees(root, below))):
         made[id(node)] = step(node, tuple(made[id(child)] for child in below(node)))
@@ -195,7 +195,7 @@ def json_of_run(steps: Iterable[ExplanationStep]) -> list[Json]:
 
 @dataclass(frozen=True)
 class Drawing:
-    """Sets of positions to draw on a stream, a row for each. marks: a further line of text for some events."""
+    """Sets of positions to draw on a stream, a row for each set. marks: additional text for some events."""
 
     rows: tuple[Row, ...]
     marks: Mapping[int, str] = field(default_factory=dict)
@@ -210,7 +210,7 @@ class Drawing:
 class ExplanationPart:
     """A part of an explanation, with or without a heading.
 
-    trees: derivations, or reasons. run: the steps of a run, in their order. lines: further text.
+    trees: derivations or reasons, as trees of steps. run: the steps of a run, in order. lines: further text.
     """
 
     heading: str = ""
@@ -224,9 +224,9 @@ class ExplanationPart:
 class ExplanationView:
     """The explanation of a set of positions, reported at `at`, as text and drawings.
 
-    matched: whether it is a match of the query. places: the positions. label: their name in a list of matches. listed:
-    whether their events are printed below the sentence. more: if only some parts are shown, their kind in the plural;
-    else "".
+    matched: whether the positions are a match of the query. places: the positions. label: their name in a list of
+    matches. listed: whether their events are printed below the sentence. more: if only some of the possible parts are
+    shown, the plural of their kind, such as "derivations"; else "".
     """
 
     sentence: str
@@ -270,14 +270,14 @@ def changes(near: frozenset[int], asked: frozenset[int]) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Explanations of one query over one stream, as commands and notebooks ask for them in every language.
+# Explainers: the interface to the explanations of a query over a stream, for commands and notebooks.
 
 E = TypeVar("E")
 
 
 @dataclass(frozen=True)
 class Request:
-    """A request for an explanation of positions, of the bindings of variables, or of every match if neither is given.
+    """A request to explain positions, or the bindings of variables, or every match if neither is given.
 
     at: the position at which the match is reported. count: the most derivations of one match. limit: the most matches
     that are explained. output: whether each match is explained, or each of its valuations.
@@ -298,10 +298,10 @@ class Request:
 
 @dataclass(frozen=True)
 class Listing(Generic[E]):
-    """The explanations of the first matches. more: whether there are others.
+    """The explanations of the first matches. more: whether there are more matches.
 
-    found: the explanations of all matches at the positions from `first` to `last`; with `more`, some at `last` may be
-    left out. reasons: if the query has no match, what prevents one, if the language can tell.
+    found: the explanations of all matches at the positions from `first` to `last`; with `more`, some matches at `last`
+    may be left out. reasons: if the query has no match, the reasons, if the explainer finds them.
     """
 
     found: Sequence[E]
@@ -323,10 +323,10 @@ def listing(found: Iterable[E], request: Request, length: int, at: Callable[[E],
 class Explainer(ABC, Generic[E]):
     """An explainer of the matches of a query over a stream; E is the type of an explanation.
 
-    S: the stream; positions are those of its events. query: the query, as listing_json writes it. in_order: whether the
-    query reads the stream in the order of its positions. heading, legend, walk: the title of a page, how to read its
-    drawings, and the heading above the whole stream. idle: the text for a position without a match. nothing: the text
-    of a page without explanations. hint: the command-line option that explains why there is no match.
+    S: the stream; positions are those of its events. query: the text of the query. in_order: whether the query reads
+    the stream in the order of its positions. heading, legend, walk: the title of a page, how to read its drawings, and
+    the heading above the whole stream. idle: the text for a position without a match. nothing: the text of a page
+    without explanations. hint: a sentence about the command-line option that explains why events are not a match.
     """
 
     S: Stream
@@ -361,10 +361,10 @@ class Explainer(ABC, Generic[E]):
 
     @abstractmethod
     def view(self, found: E) -> ExplanationView:
-        """Return an explanation as a person sees it."""
+        """Return an explanation in the form that users see."""
 
     def overview(self, views: Sequence[ExplanationView]) -> Drawing:
-        """Draw all matches that were explained together."""
+        """Return one drawing of all these matches."""
         from cerify.draw.timeline import Row
 
         rows = {
@@ -380,14 +380,14 @@ class Explainer(ABC, Generic[E]):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Explanations of a language that has none of its own: whether positions are a match, and the nearest matches.
+# The explainer of a language without explanations of its own: whether positions are a match, and the nearest matches.
 
-NEAREST = 3
+NEAREST = 3  # the most nearest matches that are listed
 
 
 @dataclass(frozen=True)
 class MembershipAnswer:
-    """The answer whether the positions are a match reported at a position; if not, with the nearest matches."""
+    """The answer whether positions are a match reported at a position; if they are not, the nearest matches."""
 
     events: ComplexEvent
     at: int
@@ -396,14 +396,14 @@ class MembershipAnswer:
 
 
 class PlainExplainer(Explainer[MembershipAnswer]):
-    """An explainer that only uses the matches of the definition."""
+    """An explainer that uses only the matches of the query, without its parts."""
 
     def __init__(self, matches: Sequence[Match], S: Stream, query: str) -> None:
         self.matches, self.S, self.query = matches, S, query
 
     def explain_request(self, request: Request) -> MembershipAnswer | None:
         if request.valuation is not None:
-            raise Unsupported("in this language only the positions of a match can be explained, not bindings")
+            raise Unsupported("in this language, only the positions of a match can be explained, not bindings")
         if request.events is None:
             return None
         if not request.events and request.at is None:
@@ -437,7 +437,7 @@ class PlainExplainer(Explainer[MembershipAnswer]):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Explanations as text: trees with a line for the step, a line for its clause, and the steps on which it depends.
+# Explanations as text: a tree has a line for each step, a line for its clause, and the steps on which it depends.
 
 STYLES = {"begin": "green", "take": "blue", "ignore": "dim", "proceed": "dim", "stuck": "red"}  # of the moves of a run
 
@@ -524,14 +524,14 @@ def _step(step: ExplanationStep, first: str, rest: str, below: str) -> Iterator[
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Explanations as one self-contained HTML page: the stream as a timeline, and steps that unfold.
+# Explanations as a self-contained HTML page: the stream as a timeline, and steps that unfold.
 
 Walked: TypeAlias = tuple[str, str, list[tuple[str, int]]]
-"""An entry of the walk through a stream: position or positions, event, and the matches there with their numbers."""
+"""An entry of the walk through a stream: the position or positions, the event, and the matches with their numbers."""
 
 
 def render(explainer: Explainer[E], found: Sequence[E], listing: Listing[E] | None = None) -> str:
-    """Return a page with explanations. The page of a listing begins with the whole stream, event by event."""
+    """Return an HTML page with explanations. The page of a listing begins with the whole stream, event by event."""
     S, views = explainer.S, list(map(explainer.view, found))
     walked = list(_walked(S, range(listing.first, listing.last + 1), views)) if listing else []
     return page(

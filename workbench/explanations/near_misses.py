@@ -1,8 +1,8 @@
 """Show how far the sequences of a query came: a funnel, and the incomplete starts, each with the step that it lacks.
 
-A start is an event that takes the first step. Its depth is the greatest number of first steps that a match beginning
-with it can take, in the same windows and keys. All events after a start are looked at until its window is over. The
-work is bounded; starts that were not looked at are counted.
+A start is an event that takes the first step. Its depth is the number of steps, counted from the first, that a sequence
+which begins with it can take in the same windows and keys. All events after a start are examined until its window ends.
+The work is bounded; starts that were not examined are counted.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from cerify.semantics.predicates import Predicate, show_value
 from cerify.semantics.values import Value, plain, show_seconds
 
 Cause = Literal["forbidden", "not_next", "late", "filter", "open", "none", "overwritten"]
-"""Why a start did not complete: an event that must not be there; another event is the next one; the event comes after
-the window; an event of the type that does not satisfy the filter; the window is not over at the end of the stream;
-nothing of the kind. In EQL also: a later sequence took its place."""
+"""Why a start did not complete the sequence: a forbidden event occurred; the next event is another one; the event comes
+after the window; an event of the right type fails the filter; the window does not end before the stream; there is no
+such event. In EQL also: a later sequence overwrote it."""
 
-MISSES = 1_000  # near misses that are listed by default
-STEPS = 20_000_000  # events looked at after starts, over all of them
-BEYOND = 10_000  # events that are looked at after a window for one that comes too late
+MISSES = 1_000  # the most near misses that are listed by default
+STEPS = 20_000_000  # the most events examined after all starts together
+BEYOND = 10_000  # the most events examined after a window for one that comes too late
 
 
 @dataclass(frozen=True)
 class NearMiss:
     """A start that did not complete the sequence.
 
-    events: one of its deepest partial matches, a position for each step taken. missing: the next step. event: the
+    events: the positions of one of its deepest partial matches, one for each step. missing: the next step. event: the
     position of the event that is the cause, if there is one. key: the value of each attribute of PER KEY and PARTITION
     BY around the sequence.
     """
@@ -61,12 +61,12 @@ class NearMiss:
 class NearMissReport:
     """The number of starts that took each step, and the near misses.
 
-    The deepest near misses come first; among those of equal depth, the least late ones.
+    The deepest near misses come first; among those of equal depth, the least late near misses.
 
-    steps: the texts of the steps. reached: for each step, the number of starts that took it, from all starts to the
-    complete ones. causes: for each step, the number of starts that stopped before it, by cause. nearest: for each step,
-    the start and the event closest to it that took the step too late. left_out: the number of near misses beyond the
-    limit of the list. unread: the number of starts beyond the budget.
+    steps: the texts of the steps. reached: for each step, the number of starts that took it; for the first step, this
+    is the number of all starts. causes: for each step, the number of starts that stopped before it, by cause. nearest:
+    for each step, the start and the event that took the step too late by the least, and their distance as text.
+    left_out: the number of near misses beyond the limit of the list. unread: the number of starts beyond the budget.
     """
 
     steps: tuple[str, ...]
@@ -79,7 +79,7 @@ class NearMissReport:
 
     @property
     def starts(self) -> int:
-        """Return how many starts were looked at."""
+        """Return how many starts were examined."""
         return self.reached[0]
 
     @property
@@ -123,16 +123,16 @@ class NearMissReport:
             if (nearest := self.nearest[k]) is not None:
                 yield f"  nearest: events {nearest[0]} and {nearest[1]}, {nearest[2]} apart"
         if self.unread:
-            yield f"{self.unread:,} more starts were not looked at"
+            yield f"{self.unread:,} more starts were not examined, because the budget was used up"
 
 
 SAID: dict[Cause, str] = {
-    "forbidden": "stopped by an event that must not be there",
+    "forbidden": "stopped by a forbidden event",
     "not_next": "followed by another event",
     "late": "too late",
     "filter": "with an event that fails the filter",
     "open": "open at the end of the stream",
-    "none": "without any",
+    "none": "without such an event",
     "overwritten": "overwritten by a later sequence",
 }
 
@@ -153,18 +153,18 @@ def near_misses(phi: Formula, S: Stream, limit: int = MISSES, budget: Budget = B
 
 @dataclass
 class _Partial:
-    """The partial matches of one start: at index k, one with k steps, or None.
+    """The partial matches of one start: at index k, a partial match with k steps, or None.
 
     alive: partial matches that the next step can continue. looping: partial matches whose last step may repeat,
-    whatever came in between.
+    whatever events come in between.
     """
 
     alive: list[tuple[int, ...] | None]
     looping: list[tuple[int, ...] | None]
     deepest: tuple[int, ...]
-    killed: int | None = None  # the event that ended the deepest
-    last: int = -1  # the last position that was looked at
-    over: bool = False  # whether the window was over
+    killed: int | None = None  # the event that ended the deepest partial match
+    last: int = -1  # the last position that was examined
+    over: bool = False  # whether the window ended
 
 
 @dataclass
@@ -198,7 +198,7 @@ class _Search:
         self._left = STEPS
 
     def _classify(self) -> None:
-        """Set `takes` and `forbids`: for each event a bit mask of the steps that it takes, and of those it forbids."""
+        """Set `takes` and `forbids`: for each event, bit masks of the steps that it takes, and that it forbids."""
         predicates: list[Predicate] = []
         takes, forbids = [0] * len(self.steps), [0] * len(self.steps)
         for k, step in enumerate(self.steps):
@@ -345,7 +345,7 @@ class _Search:
         start, last = found.deepest[0], found.deepest[-1]
         if found.killed is not None:
             forbidden = " or ".join(dict.fromkeys(text for text, _ in step.guards))
-            return "forbidden", found.killed, f"event {found.killed} is one of {forbidden}, before any {step.text}"
+            return "forbidden", found.killed, f"event {found.killed} is a forbidden {forbidden}, before any {step.text}"
         seen = self._seen[self.streams[start] or ()]
         after = seen[self._number[last] + 1 :][:BEYOND] if step.next_to else seen[self._number[last] + 1 :]
         if step.next_to and after:
@@ -358,14 +358,14 @@ class _Search:
                 f"event {late} takes the step {step.text}, {self._apart(start, late)[1]} after the start",
             )
         if (failing := self._failing(start, last, step)) is not None:
-            return "filter", failing, f"event {failing} is of the type, but does not satisfy the filter of {step.text}"
+            return "filter", failing, f"event {failing} has the type of the step {step.text}, but fails its filter"
         if not found.over and self._open(start):
-            rest = "so far; the window is not over at the end" if self.scope.windowed else "up to the end"
+            rest = "so far; the window continues after the end" if self.scope.windowed else "up to the end"
             return "open", None, f"no {step.text} {rest} of the stream"
         return "none", None, f"no {step.text} after event {last}"
 
     def _late(self, found: _Partial, after: Sequence[int], depth: int) -> int | None:
-        """Return the first event after the window that takes the missing step; None if there is none."""
+        """Return the position of the first event after the window that takes the missing step, or None."""
         start = found.deepest[0]
         beyond = 0
         for p in after if found.over else ():
@@ -382,7 +382,7 @@ class _Search:
         return None
 
     def _failing(self, start: int, last: int, step: StepOfSequence) -> int | None:
-        """Return the first event in the window that has the step's type, but does not satisfy its filter."""
+        """Return the position of the first event in the window of the step's type that fails its filter, or None."""
         for p in range(last + 1, min(len(self.S), last + BEYOND)):
             if self.streams[p] == self.streams[start] and self.parts[p] == self.parts[start]:
                 if not self._inside_all(start, p):
@@ -392,7 +392,7 @@ class _Search:
         return None
 
     def _inside_all(self, start: int, p: int) -> bool:
-        """Same as `_inside`, for any event, also one that the sequences do not see."""
+        """Return whether any event p, even one that the sequences do not see, is in one window with the start."""
         if p in self._number:
             return self._inside(start, p)
         scope = self.scope
@@ -406,7 +406,7 @@ class _Search:
         return not self.scope.windowed or self._inside_all(start, len(self.S) - 1)
 
     def _apart(self, start: int, p: int) -> tuple[float, str]:
-        """Return the distance of two events and its text: in the first window's attribute, or else in positions."""
+        """Return the distance of two events, and its text: in the first window's attribute, else in positions."""
         for a, _ in self.scope.widths:
             one, two = self.S[start].get(a), self.S[p].get(a)
             if isinstance(one, datetime) and isinstance(two, datetime):
@@ -419,7 +419,7 @@ class _Search:
 
 
 def duration(seconds: float | Fraction) -> str:
-    """Format seconds in words, such as "11 minutes 3 seconds"; for a Fraction with nanoseconds."""
+    """Format seconds in words, such as "11 minutes 3 seconds"; a Fraction may have nanoseconds."""
     parts, rest = [], seconds
     for unit, size in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
         number, rest = divmod(rest, size)

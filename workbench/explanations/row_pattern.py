@@ -1,7 +1,7 @@
-"""Explain MATCH_RECOGNIZE and WINDOW: why rows have their labels, what was preferred, why there is no match.
+"""Explain MATCH_RECOGNIZE and WINDOW: why rows have their labels, which labels were preferred, why there is no match.
 
-The search tries the labellings in the definition's order, the preferred ones first, and records each test of a
-condition. All labellings before the first complete one were preferred to it.
+The search tries the labellings in the order of preference that the definition gives, and records each test of a
+condition. So all labellings that it tries before the first complete labelling are preferred to it.
 """
 
 from __future__ import annotations
@@ -45,14 +45,17 @@ from cerify.semantics.row_pattern.syntax import MatchRecognize, show_pattern
 from cerify.terminal import printable
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Why rows are no match of MATCH_RECOGNIZE or WINDOW: how far they can be labelled, and what stops the search there.
+# Why rows are not a match of MATCH_RECOGNIZE or WINDOW: how many rows can be labelled, and why the search stops there.
 
 Leaf: TypeAlias = rows.RowVariable | rows.Anchor
 
 
 @dataclass
 class Progress:
-    """How far a search came: the first of its longest labellings, and the parts that could not continue it."""
+    """How far a search came: the first of its longest labellings (longest).
+
+    stops: the parts of the pattern that could not continue a longest labelling, each with that labelling.
+    """
 
     longest: Labelling = ()
     stops: dict[Leaf, Labelling] = field(default_factory=dict)
@@ -60,7 +63,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class LabelSearch(Meaning):
-    """The labellings of at most `most` rows from a row on; it records how far they come."""
+    """A search for labellings of at most `most` rows from a row on, which records how far it comes."""
 
     most: float = float("inf")
     progress: Progress = field(default_factory=Progress)
@@ -84,7 +87,10 @@ class LabelSearch(Meaning):
 
 @dataclass(frozen=True)
 class RowRejection:
-    """A search for the reasons why rows are not a match of a clause, given its matches. budget: for each search."""
+    """A search for the reasons why rows are not a match of a clause, given its matches.
+
+    budget: the budget of each search for labellings.
+    """
 
     made: RowOutput
     matches: Sequence[NumberedMatch]
@@ -99,7 +105,7 @@ class RowRejection:
         if len(set(partitions.values())) > 1:
             one, *others = sorted(partitions)
             other = next(place for place in others if partitions[place] != partitions[one])
-            return (f"the rows are of several partitions: row {other} is not in that of row {one}",)
+            return (f"the rows are of several partitions: row {other} is not in the partition of row {one}",)
         ordered = sorted(C, key=lambda place: self.made.place[place][1])
         places = self._partition(next(iter(partitions)))
         for one, other in pairwise(ordered):
@@ -112,7 +118,7 @@ class RowRejection:
         return self._at(first, first if at is None or self.made.q.window is None else at, len(C))
 
     def farthest(self) -> tuple[str, ...]:
-        """Explain why a clause has no match, at the row where a search comes farthest."""
+        """Return the reasons why a clause has no match, for the row from which a search comes farthest."""
         searches = ((place, self._search(place, place)[0]) for places in self.made.partitions for place in places)
         found = max(searches, key=lambda one: len(one[1].progress.longest), default=None)
         return () if found is None else self._none_begins(*found)
@@ -121,10 +127,10 @@ class RowRejection:
         return next(places for places in self.made.partitions if place in places)
 
     def _search(self, first: int, searched: int, most: float = float("inf")) -> tuple[LabelSearch, Labelling | None]:
-        """Search for labellings from the row `first` on; return the search and its first labelling, or None.
+        """Search for labellings from the row `first` on; return the search, and the labelling that it finds, or None.
 
-        searched: the row for which the search is made. most: the number of rows of the labelling, unless it is
-        infinite.
+        searched: the row for whose match the search is made. most: the required number of rows of the labelling;
+        infinity allows any number.
         """
         partition, s = self.made.place[first]
         r = self.made.place[searched][1]
@@ -142,7 +148,7 @@ class RowRejection:
         return self.made.place[self.made.row_of(match)][1]
 
     def _at(self, first: int, searched: int, length: int) -> tuple[str, ...]:
-        """Return reasons why `length` rows from `first` on are not the match that is searched at the row `searched`."""
+        """Return reasons why `length` rows from `first` on are not the match that a search at row `searched` finds."""
         partition, r = self.made.place[searched]
         if self.made.place[first][1] not in visible_rows(self.made.q, r, len(partition)):
             return (f"row {first} is not in the frame of row {searched}",)
@@ -179,25 +185,25 @@ class RowRejection:
         return (f"no match begins at row {first}: {many}{labels}", *self._stops(first, search))
 
     def _cannot_be_labelled(self, first: int, search: LabelSearch) -> tuple[str, ...]:
-        """Return reasons why the number of rows for which a labelling was searched cannot be labelled."""
+        """Return reasons why the rows cannot be labelled, given the search for a labelling of this number of rows."""
         longest = search.progress.longest
         if len(longest) == search.most:
             wanted = " or ".join(dict.fromkeys(map(show_pattern, search.progress.stops)))
             last = self._partition(first)[search.s + len(longest) - 1]
             labelled = f"the rows can be labelled {_text(longest)}, but after row {last} " if longest else ""
             return (f"{labelled}the pattern needs {wanted}",)
-        many = f"{len(longest)} of the {search.most} rows can be labelled, {_text(longest)}, and no more"
+        many = f"only {len(longest)} of the {search.most} rows can be labelled: {_text(longest)}"
         return (*((many,) if longest else ()), *self._stops(first, search))
 
     def _stops(self, first: int, search: LabelSearch) -> Iterator[str]:
-        """Yield reasons why the longest labellings could not be continued by each label that was tried."""
+        """Yield reasons why each label that was tried could not continue the longest labellings."""
         progress, places = search.progress, self._partition(first)
         for p, w in progress.stops.items():
             after = f"after {_text(w)} " if _labels(w) != _labels(progress.longest) else ""
             yield f"{after}{self._stop(p, w, search, places)}"
         if not progress.stops:
             place = places[search.s + len(progress.longest)]
-            yield f"row {place} has no label: the pattern goes no further"
+            yield f"row {place} has no label: the pattern ends before it"
 
     def _stop(self, p: Leaf, w: Labelling, search: LabelSearch, places: Sequence[int]) -> str:
         r, whole = search.s + len(w), "partition" if self.made.q.window is None else "frame"
@@ -226,14 +232,14 @@ def _text(w: Labelling) -> str:
     return labels_text(_labels(w))
 
 
-NEAREST = 3
+NEAREST = 3  # the most nearest matches that are listed
 
 
 @dataclass(frozen=True)
 class LabelledRow:
-    """A row of a match: its position, its label, and why it has this label.
+    """A row of a match: its position, its label, and the reason for this label.
 
-    preferred: labels that were tried before, and why they failed.
+    preferred: for each label that was tried before, the reason why it failed.
     """
 
     place: int
@@ -244,7 +250,7 @@ class LabelledRow:
 
 @dataclass(frozen=True)
 class RowExplanation:
-    """A match, its rows, and the rows that were labelled tentatively and given back."""
+    """A match and its rows. further: a sentence about rows after the match that could be labelled, or ""."""
 
     match: NumberedMatch
     rows: tuple[LabelledRow, ...]
@@ -253,7 +259,7 @@ class RowExplanation:
 
 @dataclass(frozen=True)
 class NotMatched:
-    """The answer that rows are not a match, why, and the matches that differ from them least."""
+    """The answer that rows are not a match, with the reasons, and the matches that differ from the rows least."""
 
     events: ComplexEvent
     reasons: tuple[str, ...]
@@ -261,10 +267,10 @@ class NotMatched:
 
 
 class RowExplainer(Explainer[RowExplanation | NotMatched]):
-    """An explainer that uses the definition."""
+    """An explainer that searches for labellings by the definition."""
 
     heading = "Why rows are labelled as they are"
-    legend = "A dot is a row of a match; diamonds are rows that are no match, rings those of a match near to them."
+    legend = "A dot is a row of a match. Diamonds are rows that are not a match, and rings are rows of a near match."
 
     def __init__(self, q: MatchRecognize, S: Stream, query: str) -> None:
         self.S, self.query, self.made = S, query, RowOutput(q, S)
@@ -280,7 +286,7 @@ class RowExplainer(Explainer[RowExplanation | NotMatched]):
         for place in sorted(C) if at is None else [*sorted(C), at]:
             self.require_on_stream(place, "--match")
         if not C and at is None:
-            raise InputError("an empty match needs --at, the row at which it stands")
+            raise InputError("an empty match needs --at, the row at which it is reported")
         fitting = (m for m in self.matches if set(m.events) == C and at in (None, m.at))
         found = next(fitting, None)
         return self._explained(found) if found is not None else self._rejected(C, at)
@@ -333,9 +339,9 @@ class RowExplainer(Explainer[RowExplanation | NotMatched]):
     # --- the search at one row ----------------------------------------------------------------------------------------
 
     def _traced(self, place: int, searched: int, number: int) -> tuple[Traced, Labelling | None]:
-        """Search for match `number` at the row `place`, and return the search with the labelling that it chose.
+        """Search for match `number` at the row `place`; return the search, and the labelling that it chose, or None.
 
-        searched: the row whose frame is searched (in WINDOW).
+        searched: the row whose frame is searched, for WINDOW.
         """
         partition, s = self.made.place[place]
         visible = visible_rows(self.made.q, self.made.place[searched][1], len(partition))
@@ -354,7 +360,7 @@ class RowExplainer(Explainer[RowExplanation | NotMatched]):
         taken = (len(a.labels) for a in traced.attempts if a.outcome and a.labels[: len(labels)] == labels)
         more = max(taken, default=0) - len(labels)
         rest = f"{more} more row{'s' * (more > 1)}" if more > 0 else ""
-        return RowExplanation(match, shown, f"{rest} could be labelled, but no match goes on with them" if rest else "")
+        return RowExplanation(match, shown, f"{rest} could be labelled, but no match continues there" if rest else "")
 
     def _why(self, traced: Traced, w: Labelling) -> str:
         """Return the condition of the last label, with the values that it compares."""
@@ -376,12 +382,13 @@ class RowExplainer(Explainer[RowExplanation | NotMatched]):
     def _refusal(self, traced: Traced, attempt: LabelAttempt) -> str:
         A = attempt.labels[-1]
         if attempt.outcome and self.made.q.longest:
-            return f"{A} is preferred and could be taken, but no match as long goes on from there"
+            return f"{A} is preferred and fits, but no match of that length continues from there"
         if attempt.outcome:
             length = len(attempt.labels)
             deeper = [a.labels for a in traced.attempts if a.outcome and a.labels[:length] == attempt.labels]
             further = max(map(len, deeper)) - length
-            return f"{A} is preferred and could be taken, but no match goes on from there ({further} more rows at most)"
+            rows_ = f"{further} more row{'s' * (further != 1)}"
+            return f"{A} is preferred and fits, but no match continues from there ({rows_} at most)"
         if not attempt.there:
             return f"{A} is preferred, but there is no row"
         return f"{A} is preferred, but its condition is {'unknown' if attempt.outcome is None else 'false'}"

@@ -1,4 +1,4 @@
-"""Explain SASE+ matches: the run that makes events a match, step by step, or where every run ends."""
+"""Explain SASE+ matches: the run that makes events a match, step by step, or the step that no run can make."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ from cerify.semantics.values import kind, plain
 from cerify.terminal import printable
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Why a formula on an edge of an NFA^b is true or false for the event that a run looks at, in words.
+# Why a formula on an edge of an NFA^b is true or false for the current event of a run, in words.
 
 NONE_LEFT = "no event is left"
 
 
 class FormulaEvidence:
-    """The facts that make formulas of transitions true or false, for configurations of the runs over one stream."""
+    """A source of the facts that make formulas of transitions true or false in configurations of runs over a stream."""
 
     def __init__(self, runs: Runs) -> None:
         self.runs = runs
@@ -152,11 +152,12 @@ LOOSEST: sase.Strategy = "skip_till_any_match"
 Restriction: TypeAlias = (
     sase.Conjunct | sase.Component | sase.SaseWindow | sase.Selected | tuple[sase.Strategy, str] | Literal["HAVING"]
 )
-"""A conjunct of WHERE, HAVING, a negated component, WITHIN, a cut, or a strategy with its variable."""
+"""A part of a query that rejects matches: a conjunct of WHERE, HAVING, a negated component, WITHIN, a cut (`!`), or a
+strategy with its variable."""
 
 
 def relaxations(queries: Iterable[sase.SaseQuery]) -> Iterator[tuple[sase.SaseQuery, tuple[str, ...], sase.SaseQuery]]:
-    """Yield each set of removed restrictions, with the query before and after, the smallest sets first."""
+    """Yield each set of restrictions, the smallest sets first, as (query, texts of the restrictions, query without)."""
     known = [(q, restrictions(q)) for q in queries]
     for n in range(1, max((len(found) for _, found in known), default=0) + 1):
         for q, found in known:
@@ -165,7 +166,7 @@ def relaxations(queries: Iterable[sase.SaseQuery]) -> Iterator[tuple[sase.SaseQu
 
 
 def restrictions(q: sase.SaseQuery) -> list[Restriction]:
-    """Return the parts that can be left out of a query to get more matches: conditions first, strategies last."""
+    """Return the parts of a query that can be left out to get more matches: conditions first, strategies last."""
     absent, kept = clauses.negated(q), [k.variable for k in clauses.positive(q)]
     found: list[Restriction] = [c for c in clauses.conjuncts(q) if _mentioned(c).isdisjoint(absent)]
     if q.having is not None:
@@ -228,19 +229,20 @@ def _text(q: sase.SaseQuery, one: Restriction) -> str:
             assert_never(one)
 
 
-MOST_WAYS = 1_000  # ways to bind the events that are looked at
-MOST_NEAREST = 3
-MOST_TRIED = 256  # relaxed queries, each with a way to bind the events
-MOST_READ = 1_000_000  # events that runs of relaxed queries may read
-NEARBY = Budget(valuations=50_000, seconds=1.0)  # to find matches near the events
-FOLDED = 8  # events that are skipped one after the other, in the same state; more are one step
-SHOWN = 12  # positions that are listed one by one
+MOST_WAYS = 1_000  # the most ways to bind the events that are tried
+MOST_NEAREST = 3  # the most nearest matches that are listed
+MOST_TRIED = 256  # the most relaxed queries, each with a way to bind the events, that are tried
+MOST_READ = 1_000_000  # the most events that runs of relaxed queries may read
+NEARBY = Budget(valuations=50_000, seconds=1.0)  # the budget to find matches near the events
+FOLDED = 8  # if more events than this are skipped in one state, they are shown as one step
+SHOWN = 12  # the most positions that are listed one by one
 
 
 @dataclass(frozen=True)
 class Move:
-    """A step of a run: the edge that it follows from a state at a position, in words, and why the edge's formula is
-    true.
+    """A step of a run from a state at a position: the move, and the formula of its edge.
+
+    text: the step in words. because: the facts that make the formula true.
     """
 
     move: nfab.Move
@@ -260,9 +262,9 @@ class Move:
 
 @dataclass(frozen=True)
 class Accepted:
-    """The answer that the events are a match, with as many runs as requested.
+    """The answer that the events are a match, with up to the requested number of runs.
 
-    more: whether there are other runs. absent: the negated components, none of which occurs.
+    more: whether there are more runs. absent: a sentence for each negated component, which does not occur.
     """
 
     match: Match
@@ -274,9 +276,10 @@ class Accepted:
 
 @dataclass(frozen=True)
 class Failure:
-    """A way to bind the events, and the step that no run with these bindings could make.
+    """A way to bind the events, and the step that no run with these bindings can make.
 
-    complete: whether a run reaches the final state F; then a condition checked after the runs forbids the match.
+    steps: those of the run that comes farthest. text, because: the impossible step, and the facts that prevent it.
+    complete: whether a run reaches the final state F; then a condition that is checked after the run rejects the match.
     """
 
     bindings: Bindings
@@ -294,7 +297,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class NoMatch:
-    """The answer that the events are not a match, with the runs that come farthest and the most similar matches.
+    """The answer that the events are not a match, with the runs that come farthest (failures) and the nearest matches.
 
     in_the_way: a smallest set of restrictions of the query without which the events are a match; () if none was found.
     """
@@ -321,7 +324,7 @@ class SaseRuns:
             return moves.bindings(part, on, reading, budget, operations)
 
         self._whole = S
-        # For a single query on its input, the answer about some events depends only on the stream around them.
+        # If a single query reads the stream itself, the answer about some events depends only on the events near them.
         alone = not isinstance(q, sase.Program) and len(self.parts) == 1
         self._local = alone and self.parts[0].source is None and not self.parts[0].returned.non_overlap
         if self._local:
@@ -336,7 +339,10 @@ class SaseRuns:
         return matches_of(self.q, self._whole, moves.bindings, self.reading, self.budget)
 
     def explain(self, events: ComplexEvent, bound: Bindings | None = None, count: int = 1) -> Accepted | NoMatch:
-        """Explain why the events are a match or not; with bindings, why they are bound so. Raises InputError."""
+        """Explain why the events are a match or not, or with `bound`, why they are a match with these bindings or not.
+
+        Raises InputError.
+        """
         if not events:
             raise InputError("--match needs at least one position: a match of SASE+ is never empty")
         if beyond := sorted(p for p in events if not 0 <= p < len(self.S)):
@@ -364,10 +370,10 @@ class SaseRuns:
         return NoMatch(events, shown, nearest[:MOST_NEAREST], self._in_the_way(ways))
 
     def _nearby(self, events: ComplexEvent) -> list[Match]:
-        """Return the matches near these events; [] if that takes too long.
+        """Return the matches near these events; [] if finding them takes too long.
 
-        A run depends only on the events of its window. With a window, the stream is therefore cut before the events by
-        one window, and after them by two; matches that begin near the second cut are left out.
+        A run depends only on the events of its window. So if the query has a window, only a part of the stream is read:
+        from one window before the events to two windows after them. Matches that begin near its end are left out.
         """
         begin, end, behind = 0, len(self.S), len(self.S)
         if (window := self.parts[0].within) is not None:
@@ -413,7 +419,7 @@ class SaseRuns:
     def _in_the_way(self, ways: Sequence[tuple[sase.SaseQuery, Bindings]]) -> tuple[str, ...]:
         """Return a smallest set of restrictions without which one of these ways to bind the events is a match.
 
-        Return () if none is found. It is not searched for NON-OVERLAP, as that would need all matches.
+        Return () if none is found. Queries with NON-OVERLAP are not tried, because they would need all matches.
         """
         typed = [(part, M) for part, M in ways if self._has_types(part, M)]
         parts = [q for q in self.parts if not q.returned.non_overlap and any(part is q for part, _ in typed)]
@@ -430,7 +436,7 @@ class SaseRuns:
         return all(self.S[p].type == k.type for k, (_, at) in zip(clauses.positive(part), M, strict=True) for p in at)
 
     def failure(self, part: sase.SaseQuery, M: Bindings) -> Failure | None:
-        """Say where the runs that bind M end, or what forbids their match; return None if M is a match."""
+        """Return where the runs that bind M end, or what rejects their match; None if M is a match."""
         runs = self._runs(part)
         furthest, accepting = self._furthest(runs, M)
         if accepting is None:
@@ -442,7 +448,10 @@ class SaseRuns:
                 scope = scope_of(part, k, M, runs)
                 if scope is None:
                     return Failure(
-                        M, moves_made, f"{show_component(k)}: the stream ends before its scope does", complete=True
+                        M,
+                        moves_made,
+                        f"{show_component(k)}: its scope continues after the end of the stream",
+                        complete=True,
                     )
                 return Failure(
                     M, moves_made, f"{show_component(k)}: {self._forbidding(part, k, M, scope)}", complete=True
@@ -454,24 +463,25 @@ class SaseRuns:
         return None
 
     def _forbidding(self, part: sase.SaseQuery, k: sase.Component, M: Bindings, scope: list[int]) -> str:
-        """Name the first event of the scope that the negated component forbids; if no single event is forbidden, the
-        scope.
+        """Return a text with the first event of the scope that the negated component forbids; if it forbids no single
+        event, with the scope.
         """
         runs = self._runs(part)
         own = Runs(compile_absence(part, k, runs.reading), runs.S, runs.reading, runs.budget, runs.operations)
         for p in scope:
             check_time()
             if self.S[p].type == k.type and accepted(own, M, [p], [p]):
-                return f"event {p} is of the kind, {row(self.S[p])}"
-        return f"something of the kind is among {_among(scope)}"
+                return f"event {p} is forbidden, {row(self.S[p])}"
+        return f"forbidden events are among {_among(scope)}"
 
     def _runs(self, part: sase.SaseQuery) -> Runs:
         return Runs(compile_query(part, self.reading), self.S, self.reading, self.budget)
 
     def _furthest(self, runs: Runs, M: Bindings) -> tuple[NfabRun, NfabRun | None]:
-        """Return the run that gets farthest in binding M, and an accepting run if there is one.
+        """Return the run that gets farthest in binding M, and an accepting run, or None.
 
-        The farthest selects the most events; of those, it reads the most; of those, it has the most moves.
+        The farthest run selects the most events. Among such runs, it reads the most events, and then has the most
+        moves.
         """
         start = NfabConfiguration(runs.A.initial, min(p for _, at in M for p in at))
         before: dict[NfabConfiguration, tuple[NfabConfiguration, moves.NfabStep] | None] = {start: None}
@@ -493,15 +503,15 @@ class SaseRuns:
     def _stuck(
         self, part: sase.SaseQuery, runs: Runs, now: NfabConfiguration, M: Bindings
     ) -> tuple[str, tuple[str, ...]]:
-        """Return the step that a run from `now` must make to bind M, and the facts that make it impossible."""
+        """Return the step that a run in `now` would have to make to bind M, and the facts that make it impossible."""
         evidence, q, j = FormulaEvidence(runs), now.state, now.at
         wanted = {p: a for a, at in M for p in at}
         if wanted.get(j) == q.variable:
             move: nfab.Move = "take" if q.kind == "more" else "begin"
             if runs.holds(move, now):
-                return f"event {j} is selected for {q.name}, but what comes after cannot be", ()
+                return f"event {j} is selected for {q.name}, but the events after it cannot be selected", ()
             return f"event {j} cannot be selected for {q.name}", evidence.why(nfab.NfabLabel(q, move), now)
-        if j in wanted:  # for the next component: the components before are complete
+        if j in wanted:  # for the next component, because the components before it are complete
             following = next(edge.target for edge in runs.A.edges if edge.source == q and edge.move == "proceed")
             if not runs.label(begin := nfab.NfabLabel(following, "begin"), now):
                 return f"event {j} cannot be selected for {following.name}", evidence.why(begin, now)
@@ -550,11 +560,11 @@ class SaseRuns:
         for k in part.pattern:
             if k.negated:
                 scope = scope_of(part, k, M, runs)
-                yield f"{show_component(k)}: nothing of the kind among {_among(scope or [])}"
+                yield f"{show_component(k)}: no such event among {_among(scope or [])}"
 
 
 def ways_of(q: sase.SaseQuery, events: ComplexEvent) -> Iterator[Bindings]:
-    """Yield the ways to divide the events between the components, in order, at least one event for each."""
+    """Yield the ways to divide the events among the components, in order, with at least one event for each."""
     pattern, places = clauses.positive(q), sorted(events)
     n, m = len(places), len(pattern)
     cuts = combinations(range(1, n), m - 1)
@@ -565,7 +575,7 @@ def ways_of(q: sase.SaseQuery, events: ComplexEvent) -> Iterator[Bindings]:
 
 
 def _unbindable(q: sase.SaseQuery, number: int) -> str:
-    """Explain why a match of the pattern cannot have this number of events."""
+    """Return a sentence that says why a match of the pattern cannot have this number of events."""
     pattern = clauses.positive(q)
     least = "at least " if any(k.kleene for k in pattern) else ""
     components = ", ".join(map(show_component, pattern))
@@ -591,7 +601,7 @@ def _run_to(
 ) -> NfabRun:
     """Return the run that reaches a configuration.
 
-    before: for each configuration, the one before it and the step that led from there; None for the first.
+    before: for each configuration, the configuration before it and the step between them; None for the first.
     """
     steps, at = [], before[now]
     while at is not None:
@@ -601,14 +611,14 @@ def _run_to(
 
 
 def _is_part(now: NfabConfiguration, M: Bindings) -> bool:
-    """Return whether a run so far binds exactly the events of M up to its position."""
+    """Return whether a run, so far, binds exactly those events of M that come before its position."""
     bound, variables = dict(now.buffer), [a for a, _ in M]
     awaited = len(M) if now.state.kind == "final" else variables.index(now.state.variable)
     return all(bound.get(a, ()) == tuple(p for p in at if n < awaited or p < now.at) for n, (a, at) in enumerate(M))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Explanations of SASE+ as commands ask for them.
+# The explainer of SASE+, for commands and notebooks.
 
 Found: TypeAlias = Accepted | NoMatch
 
@@ -621,9 +631,9 @@ class SaseExplainer(Explainer[Found]):
 
     heading = "The runs that make a match"
     legend = (
-        "A run begins with an event, takes more for a Kleene plus, ignores what its strategy lets it skip, and "
-        "proceeds to the next component without an event. A dot is an event that is bound, the flag stands where the "
-        "match is reported; diamonds are events that are no match."
+        "A run begins with an event, takes more events for a Kleene plus, ignores events that its strategy lets it "
+        "skip, and proceeds to the next component without an event. A dot is an event that is bound. A flag stands "
+        "where the match is reported. Diamonds are events that are not a match."
     )
 
     def __init__(self, q: Tree, S: Stream, query: str) -> None:
@@ -667,7 +677,7 @@ class SaseExplainer(Explainer[Found]):
                 label, places = braces(events), tuple(sorted(events))
                 rows = [Row("extra", places, None, f"no match: {label}")]
                 rows += [Row("common", C, max(C), f"nearest match · {braces(C)}") for C in near]
-                without = (ExplanationPart("it is a match without", lines=in_the_way),) if in_the_way else ()
+                without = (ExplanationPart("it would be a match without", lines=in_the_way),) if in_the_way else ()
                 parts = (*map(_failure, failures), *without, *nearest("", near, events))
                 return ExplanationView(
                     f"{label} is not a match", False, places, max(places), label, parts, Drawing(tuple(rows))

@@ -1,9 +1,9 @@
-"""A query as a sequence of steps, each taken by one event, for near misses and funnels.
+"""Convert a query to a sequence of steps, each taken by one event, for near misses and funnels.
 
-`A ; (B UNLESS C) ; D PER KEY [k] WITHIN 10 minutes` has three steps, A, B and D; B is guarded by C. One event decides
-whether it takes a step. A window, a key and forbidden events in between decide whether one step follows another. So it
-is defined how far an event that begins a sequence came. This is not defined for formulas that compare matches, such as
-those with NXT, or that join events in other ways.
+`A ; (B UNLESS C) ; D PER KEY [k] WITHIN 10 minutes` has three steps, A, B and D; B is guarded by C. Whether an event
+takes a step depends on this event alone. Whether one step follows another depends on a window, a key, and forbidden
+events in between. So it is defined how far a sequence that begins with an event came. This is not defined for formulas
+that compare matches, such as those with NXT, or that combine events in other ways.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from cerify.semantics.predicates import OfType, Predicate
 Ways: TypeAlias = tuple[tuple[Predicate, frozenset[str]], ...]
 """The ways for one event to take a step: the predicate that it satisfies, and the variables that bind it."""
 
-LISTED = 60  # steps at most
+LISTED = 60  # the most steps of a sequence
 
 
 @dataclass(frozen=True)
 class StepOfSequence:
     """One step of a sequence, taken by one event.
 
-    text: the part of the query that takes it. guards: conditions that no event may satisfy after the step before, up to
-    this one. next_to: whether the event must directly follow the event of the step before. loops: whether the step may
-    repeat.
+    text: the part of the query. types: the event types that can take the step. guards: conditions that no event may
+    satisfy after the step before and up to this step. next_to: whether the event must directly follow the event of the
+    step before. loops: whether the step may repeat.
     """
 
     text: str
@@ -61,7 +61,9 @@ def sequence_of(phi: cel.Formula) -> StepSequence | Unsupported:
     if isinstance(steps, Unsupported):
         return steps
     if steps[0].guards:
-        return Unsupported("UNLESS around the first step looks at all events before it", phi.span)
+        return Unsupported(
+            "UNLESS around the first step depends on all events before it; put it around a later step", phi.span
+        )
     if len(steps) > LISTED:
         return Unsupported(f"the query has more than {LISTED} steps", phi.span)
     return StepSequence(steps, scope)
@@ -96,14 +98,14 @@ def _steps(phi: cel.Formula) -> tuple[StepOfSequence, ...] | Unsupported:
 
 def _no_steps(phi: cel.Formula) -> Unsupported:
     return Unsupported(
-        f"`{show(phi)}` is not a sequence of steps: one event for each, joined by ; or :, with +, {{n}} and UNLESS "
-        "around single ones",
+        f"`{show(phi)}` is not a sequence of steps: single events, joined by ; or :, with +, {{n}} and UNLESS around "
+        "single events",
         phi.span,
     )
 
 
 def _single(steps: tuple[StepOfSequence, ...] | Unsupported) -> StepOfSequence | None:
-    """Return the step if there is only one and it has no guard; else None."""
+    """Return the only step of a sequence, if it has no guard; else None."""
     return steps[0] if isinstance(steps, tuple) and len(steps) == 1 and not steps[0].guards else None
 
 
@@ -133,7 +135,7 @@ def _guarded(
 def _repeated(
     phi: cel.Formula, steps: tuple[StepOfSequence, ...] | Unsupported, least: int, more: bool
 ) -> tuple[StepOfSequence, ...] | Unsupported:
-    """Return the steps of an iteration: `least` copies of its only step. more: whether the last one may repeat."""
+    """Return the steps of an iteration: `least` copies of its only step. more: whether the last copy may repeat."""
     step = _single(steps)
     return _no_steps(phi) if step is None else (*(step,) * (least - 1), replace(step, loops=more))
 
@@ -149,5 +151,5 @@ def _filtered(steps: tuple[StepOfSequence, ...], condition: cel.Condition) -> tu
             found = _filtered(steps, left)
             return found if isinstance(found, Unsupported) else _filtered(found, right)
     return Unsupported(
-        "this filter compares events, or has OR; only filters on single steps have near misses", condition.span
+        "this filter compares events, or has OR; near misses support only filters on single steps", condition.span
     )

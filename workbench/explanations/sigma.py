@@ -1,4 +1,4 @@
-"""Explain why Sigma rules raised an alert or not: what the window contained, and what was missing."""
+"""Explain why Sigma rules raised an alert or not: which events the window contained, and which were missing."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ from cerify.semantics.sigma.syntax import (
 )
 from cerify.semantics.values import Microseconds, Value, kind, show_seconds
 
-NEAREST = 3
-NEAR_EVENTS = 20  # on either side of an event, among which the nearest one to a rule is looked for
-MOST_EARLIER = 500  # occurrences of a group of which all earlier ones are looked at together
+NEAREST = 3  # the most nearest alerts that are listed
+NEAR_EVENTS = 20  # the events on each side of an event among which the nearest to a rule is searched
+MOST_EARLIER = 500  # the most occurrences of a group for which a longer timespan is tried
 ANY_CASE = EqlReading("folded")
 LEAST = ("gt", "gte", "eq")
 WORDS = {
@@ -53,7 +53,7 @@ WORDS = {
 
 @dataclass(frozen=True)
 class SigmaAnswer:
-    """The answer whether an alert with these events is raised at a position, why or why not, and the nearest alerts."""
+    """The answer whether an alert with these events is raised at a position, with reasons, and the nearest alerts."""
 
     events: ComplexEvent
     at: int
@@ -63,9 +63,9 @@ class SigmaAnswer:
 
 
 class SigmaExplainer(Explainer[SigmaAnswer]):
-    """An explainer that uses the definition: the windows of groups, and the occurrences around them."""
+    """An explainer that uses the definition: the windows of groups, and the occurrences near them."""
 
-    hint = "--at N says why no alert is raised at an event, --match POSITIONS why one with other events is not."
+    hint = "--at N says why no alert is raised at event N, --match POSITIONS why no alert with these events is raised."
     idle = "no alert"
 
     def __init__(self, query: SigmaQuery, S: Stream, text: str) -> None:
@@ -113,14 +113,14 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
         sentence = f"{label} is {'an' if raised else 'no'} alert at {found.at}"
         rows = [Row("common" if raised else "extra", sorted(found.events), found.at, sentence)]
         rows += [Row("common", a.events, a.at, f"nearest alert · {braces(a.events)} at {a.at}") for a in found.nearest]
-        heading = "the rules say so" if raised else "what is in the way"
+        heading = "why" if raised else "what is in the way"
         parts: tuple[ExplanationPart, ...] = (ExplanationPart(heading, lines=found.reasons),) if found.reasons else ()
         parts += nearest("", (a.events for a in found.nearest), found.events)
         places = tuple(sorted(found.events))
         return ExplanationView(sentence, raised, places, found.at, label, parts, Drawing(tuple(rows)), True)
 
     def groups(self, rule: SigmaCorrelation) -> dict[object, list[AlertOccurrence]]:
-        """Return the occurrences of a correlation's rules, by group; cached."""
+        """Return the occurrences of a correlation's rules, by group. The result is cached."""
         if id(rule) not in self._groups:
             self._groups[id(rule)] = self.log.occurrences(rule)
         return self._groups[id(rule)]
@@ -156,10 +156,10 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
                 first = min(first, *(t for _, t in times))
         yield f"they take {_seconds(last - first)}; the timespan is {rule.timespan}"
         if rule.kind not in TEMPORAL or _has_own_condition(rule):
-            yield f"{self._amount(rule, alert)}; an alert has {_condition_of(rule)}"
+            yield f"{self._amount(rule, alert)}; an alert needs {_condition_of(rule)}"
 
     def _amount(self, rule: SigmaCorrelation, alert: SigmaAlert) -> str:
-        """Describe the amount that a condition compares, with its value at an alert."""
+        """Return a text with the quantity that a correlation's condition compares, and its value at an alert."""
         time = self.log.times[alert.at] or 0
         groups = self.groups(rule).values()
         some = ((of, [o for o in of if o.at == alert.at]) for of in groups)
@@ -170,7 +170,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
         return _what(rule)
 
     def why_not(self, at: int, named: ComplexEvent = frozenset()) -> Iterator[str]:
-        """Yield the reasons, rule by rule, why no rule raises an alert at a position with the named events."""
+        """Yield the reasons, rule by rule, why no rule raises an alert with the named events at a position."""
         for rule in self.rules.rules:
             own = [a for a in self.log.alerts(rule) if a.at == at]
             for alert in own:
@@ -196,9 +196,9 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
             yield from self._number(rule, of, at)
 
     def _rejected_events(self, rule: SigmaCorrelation, at: int, named: ComplexEvent, said: str = "") -> Iterator[str]:
-        """Yield what keeps each of the named events out of a correlation's window at a position.
+        """Yield the reason why each of the named events is not in a correlation's window at a position.
 
-        said: the reasons that were already given; an event that they call too early is not named again.
+        said: the reasons that were already given; an event that they call too early is not mentioned again.
         """
         groups, t, w = self.groups(rule), self.log.times[at] or 0, rule.seconds * SECOND
         having = {p: {key for key, of in groups.items() for o in of if p in o.alert.events} for p in {at, *named}}
@@ -217,7 +217,10 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
                 yield f"event {p} is {_seconds(t - time)} before event {at}; the timespan is {rule.timespan}"
 
     def _rejected_event(self, rule: SigmaCorrelation, p: int, wanted: AlertOccurrence | None) -> Iterator[str]:
-        """Yield why an event is in no occurrence of a correlation's rules. wanted: an occurrence in the group asked."""
+        """Yield the reasons why an event is in no occurrence of a correlation's rules.
+
+        wanted: an occurrence in the group of the alert that was asked about.
+        """
         inner = [part for part in rule.rules if isinstance(part, SigmaCorrelation)]
         finding = [part for part in inner if any(p in o.alert.events for of in self.groups(part).values() for o in of)]
         for part in finding:
@@ -233,7 +236,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
     def _other_group(
         self, rule: SigmaCorrelation, part: SigmaCorrelation, p: int, wanted: AlertOccurrence | None
     ) -> str:
-        """Return in which other group than the wanted one an inner rule finds an event; "" if it is in that group."""
+        """Return the group in which an inner rule finds an event, and the wanted group, as text; "" if they are equal."""
         if wanted is None:
             return ""
         found = [o for of in self.groups(part).values() for o in of if p in o.alert.events]
@@ -245,7 +248,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
     def _nothing_occurs(self, rule: SigmaCorrelation, at: int) -> Iterator[str]:
         """Yield the reasons why no rule of a correlation occurs at a position.
 
-        Either no rule matches the event, or a value that its group or its number needs is absent.
+        Either no rule matches the event, or a value that is needed for the group or for the count is absent.
         """
         numbers = [i for i, part in enumerate(rule.rules) if any(a.at == at for a in self.log.alerts(part))]
         for i in numbers[:1]:
@@ -255,14 +258,14 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
             yield from (f"{part.name}: {r}" * isinstance(part, SigmaCorrelation) or r for r in self._rejected(part, at))
 
     def _lacking(self, rule: SigmaCorrelation, i: int, alert: SigmaAlert) -> Iterator[str]:
-        """Yield what an alert of rule i lacks to occur in a correlation: values for its group and its number."""
+        """Yield the values that an alert of rule i lacks to occur in a correlation: for its group, or to be counted."""
         for name in (*rule.keys[i], *rule.values[i]):
             value = self.log.value_of(alert, name)
             if value is None:
                 yield f"which has no value of {name}"
             elif name in rule.values[i] and rule.kind in NUMERIC and kind(value) != "number":
                 shown = eql.show_constant(value) if isinstance(value, str) else value
-                yield f"whose {name} is {shown}: {rule.kind} is of numbers"
+                yield f"whose {name} is {shown}: {rule.kind} needs numbers"
 
     def _group(self, rule: SigmaCorrelation, one: AlertOccurrence) -> list[tuple[str, Value | None]]:
         """Return the names and values of an occurrence's group."""
@@ -270,7 +273,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
         return [(name, self.log.value_of(one.alert, field)) for name, field in named]
 
     def _group_text(self, rule: SigmaCorrelation, one: AlertOccurrence) -> str:
-        """Format the names and values of an occurrence's group."""
+        """Return the names and values of an occurrence's group as text."""
         return _values(self._group(rule, one))
 
     def _by_groups(self, rule: SigmaCorrelation, some: list[AlertOccurrence]) -> str:
@@ -296,7 +299,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
             yield (
                 f"{len(there)} of {len(rule.rules)} rules occur within {rule.timespan} before event {at}{group}"
                 + (f"; {number or 0:.15g} in their order, up to this event" if ordered else "")
-                + (f", and {wanted} would be an alert" if _has_own_condition(rule) else "")
+                + (f"; an alert needs {wanted}" if _has_own_condition(rule) else "")
             )
             for i in there:
                 yield f"{rule.rules[i].name}: {_places([o.at for o in window if o.rule == i])}"
@@ -307,15 +310,15 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
                     yield f"{part.name}: {self._nearest(rule, i, of, window)}"
         else:
             amount = f"{_amount_text(rule, number)} within {rule.timespan} before event {at}{group}"
-            yield f"{amount}, and {wanted} would be an alert"
-            if len(window) > 1 or any(rule.values):  # else it is the event that was just named
+            yield f"{amount}; an alert needs {wanted}"
+            if len(window) > 1 or any(rule.values):  # otherwise it has only the event that was just named
                 yield f"in the window: {_places_with_values(window)}"
             before = max((o for o in of if o.at < at and o.time < t - w), key=lambda o: (o.time, o.at), default=None)
             if before:
-                yield f"the one before, event {before.at}, is {_seconds(t - w - before.time)} too early"
+                yield f"event {before.at}, the last before the window, is {_seconds(t - w - before.time)} too early"
             some = [o for own in groups.values() if own is not of for o in own]
             if others := [o for o in some if o.at <= at and 0 <= t - o.time <= w]:
-                yield f"in other groups within that time: {self._by_groups(rule, others)}"
+                yield f"in the same time in other groups: {self._by_groups(rule, others)}"
         for i, part in enumerate(rule.rules):
             near = [a for a in self.log.alerts(part) if a.at <= at and 0 <= t - (self.log.times[a.at] or t + 1) <= w]
             for alert in near[-NEAREST:]:
@@ -323,7 +326,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
                     yield f"left out: event {alert.at}, {said}"
 
     def _reached(self, rule: SigmaCorrelation, i: int, window: list[AlertOccurrence], since: Microseconds) -> int:
-        """Return how many rules occur in the window from `since` on and can be combined with a later rule i."""
+        """Return how many rules that occur in the window from `since` on can be combined with a later rule i."""
         part = [o for o in window if o.time >= since]
         if rule.kind == "temporal":
             return len({o.rule for o in part})
@@ -331,9 +334,9 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
         return len(self.log.longest_chain(earlier, {o.at for o in earlier}))
 
     def _nearest(self, rule: SigmaCorrelation, i: int, of: list[AlertOccurrence], window: list[AlertOccurrence]) -> str:
-        """Describe the nearest occurrences of rule i, which has none in a window.
+        """Return a text with the nearest occurrences of rule i, which does not occur in a window.
 
-        A later occurrence counts as too late for the latest part of the window that has the other rules it needs.
+        A later occurrence is too late by the time to the latest part of the window that has the other rules it needs.
         """
         w, last, part = rule.seconds * SECOND, window[-1], rule.rules[i]
         own = sorted((o for o in of if o.rule == i), key=lambda o: o.time)
@@ -351,7 +354,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
             said.append(f"event {after[0].at} comes {f'{_seconds(over)} too late' if over > 0 else later}")
         if not said:
             others = [o for some in self.groups(rule).values() for o in some if o.rule == i]
-            said = [f"in other groups alone, at {self._by_groups(rule, others)}"] if others else []
+            said = [f"only in other groups, at {self._by_groups(rule, others)}"] if others else []
         if not said:
             lacking = [(a.at, text) for a in self.log.alerts(part) for text in self._lacking(rule, i, a)]
             said = [f"it occurs at event {at}, {text}" for at, text in lacking[:1]] or ["it occurs nowhere in the log"]
@@ -363,16 +366,16 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
         return "; ".join(said)
 
     def _nearest_event(self, part: SigmaDetection, last: AlertOccurrence) -> Iterator[str]:
-        """Describe the event near an occurrence that fails the fewest tests of a rule, and the tests that it fails."""
+        """Yield a text with the event near an occurrence that fails the fewest tests of a rule, and these tests."""
         near = range(max(last.at - NEAR_EVENTS, 0), min(last.at + NEAR_EVENTS + 1, len(self.S)))
         failing = {p: [*_unsatisfied(part, self.S[p])] for p in near}
         best = min(near, key=lambda p: (len(failing[p]), abs(p - last.at)))
         yield f"event {best} is the nearest: {'; '.join(failing[best])}"
 
     def _nearest_miss(self, rule: SigmaCorrelation, group: str | None = None) -> str | None:
-        """Describe the event at which a correlation is nearest to an alert; None if it never occurs.
+        """Return a text with the event at which a correlation is nearest to an alert; None if it never occurs.
 
-        group: the text of the only group to look at; None for all groups.
+        group: the text of the only group to consider; None: all groups.
         """
         best: tuple[tuple[float, float], str] | None = None
         for of in self.groups(rule).values():
@@ -385,8 +388,8 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
                     without = _distance(rule, self.log.measure(rule, [o for o in of if o.at <= p], here)[0])
                 if best is None or (gap, without) < best[0]:
                     said = f"{_amount_text(rule, number)} within {rule.timespan}{f' of {name}' if name else ''}"
-                    more = "" if without else "; a longer timespan would make it one"
-                    best = (gap, without), f"event {p} ({said}; an alert has {_condition_of(rule)}{more})"
+                    more = "" if without else ", or a longer timespan"
+                    best = (gap, without), f"event {p} ({said}; an alert needs {_condition_of(rule)}{more})"
         return best and best[1]
 
 
@@ -415,7 +418,7 @@ def _unsatisfied(rule: SigmaDetection, event: Event) -> Iterator[str]:
                 reasons = [next(failing(part, selection), "") for part in parts]
                 yield cut(f"none of these holds: {'; '.join(reasons)}")
             case _:
-                yield f"{selection or 'it'} asks for {_test_with_values(condition, event)}"
+                yield f"{selection or 'it'} requires {_test_with_values(condition, event)}"
 
     def excluding(condition: eql.Condition, selection: str | None) -> Iterator[str]:
         """Yield the parts that make a negated condition true, so that the event fails it."""
@@ -429,15 +432,14 @@ def _unsatisfied(rule: SigmaDetection, event: Event) -> Iterator[str]:
             case eql.NegatedCondition(part):
                 yield from failing(part, selection)
             case _:
-                yield f"it asks for not {selection or ''}: the event has {_test_with_values(condition, event)}"
+                unwanted = selection or "this condition"
+                yield f"it requires that {unwanted} is false: the event has {_test_with_values(condition, event)}"
 
     yield from failing(rule.condition, None)
 
 
 def _test_with_values(condition: eql.Condition, event: Event) -> str:
-    """Format a condition with the values of its fields. If the values fail it only because of their case or their type,
-    say so.
-    """
+    """Return a condition as text, with the values of its fields. If only their case or type makes it false, say so."""
     said, folded = f"{cut(show_condition(condition))}, and {values_text(condition, event)}", condition
     if condition_test(condition)(event) is True:
         return said
@@ -451,7 +453,7 @@ def _test_with_values(condition: eql.Condition, event: Event) -> str:
 
 
 def _rules_needed(rule: SigmaCorrelation) -> int:
-    """Return the least number of rules that a condition requires; all of them if it has no such bound."""
+    """Return the least number of rules that a condition requires; the number of all rules if it has no lower bound."""
     least = [floor(bound) + 1 if name == "gt" else ceil(bound) for name, bound in rule.thresholds if name in LEAST]
     return max(least, default=len(rule.rules))
 
@@ -462,7 +464,7 @@ def _condition_of(rule: SigmaCorrelation) -> str:
 
 
 def _has_own_condition(rule: SigmaCorrelation) -> bool:
-    """Return whether a condition requires another number of rules than all."""
+    """Return whether a correlation has a condition of its own, instead of requiring all rules."""
     return rule.thresholds != (("gte", len(rule.rules)),)
 
 
@@ -472,19 +474,19 @@ def _lacks(rule: SigmaCorrelation, number: float) -> bool:
 
 
 def _what(rule: SigmaCorrelation) -> str:
-    """Say what the condition of a correlation is about."""
+    """Return the quantity that the condition of a correlation compares, in words."""
     if rule.kind in TEMPORAL:
         return "rules in their order" if rule.kind == "temporal_ordered" else "rules"
     return "events" if rule.kind == "event_count" else f"{rule.kind} of {', '.join(rule.values[0])}"
 
 
 def _amount_text(rule: SigmaCorrelation, number: float | None) -> str:
-    """Format the amount that a correlation's condition is about, with its number."""
+    """Return the quantity that a correlation's condition compares as text, with its value."""
     return f"{_what(rule)}: {'none' if number is None else f'{number:.15g}'}"
 
 
 def _places_with_values(window: list[AlertOccurrence]) -> str:
-    """Format the events of a window, each with the values for which it is counted."""
+    """Return the events of a window as text, each with the values for which it is counted."""
     values = {o.at: ", ".join(map(str, o.values)) for o in window if o.values is not None}
     return _places([o.at for o in window], values)
 

@@ -898,7 +898,7 @@ def test_a_text_where_numbers_are_added_is_named(tmp_path: Path, run: Run) -> No
     body = {"type": "value_sum", "rules": ["a"], "condition": {"gte": 1, "field": "size"}}
     rule.write_text(rules(body), encoding="utf-8")
     log.write_text('{"type": "event", "time": 1, "kind": "a", "size": "600"}\n', encoding="utf-8")
-    assert 'whose size is "600": value_sum is of numbers' in run("explain", str(rule), str(log), "--at", "0")[1]
+    assert 'whose size is "600": value_sum needs numbers' in run("explain", str(rule), str(log), "--at", "0")[1]
 
 
 @pytest.mark.parametrize(
@@ -987,10 +987,10 @@ def test_a_condition_is_said_of_alerts_and_of_temporal_rules_that_do_not_fire(tm
     log.write_text("".join(lines), encoding="utf-8")
     rule.write_text(rules({"type": "temporal", "rules": ["a", "b", "c"], "condition": {"lt": 2}}), encoding="utf-8")
     said = run("explain", str(rule), str(log), "--at", "1")[1]
-    assert "2 of 3 rules occur within 5s before event 1, and fewer than 2 would be an alert" in said
+    assert "2 of 3 rules occur within 5s before event 1; an alert needs fewer than 2" in said
     assert "c: " not in said
     rule.write_text(rules({"type": "event_count", "rules": ["a"], "condition": {"gte": 2}}), encoding="utf-8")
-    assert "events: 2; an alert has at least 2" in run("explain", str(rule), str(log))[1]
+    assert "events: 2; an alert needs at least 2" in run("explain", str(rule), str(log))[1]
 
 
 def test_diff_names_the_rule_of_a_file_that_changed(tmp_path: Path, run: Run) -> None:
@@ -1037,16 +1037,19 @@ detection:
 @pytest.mark.parametrize(
     ("event", "said"),
     [
-        ({"kind": "b"}, 'selection asks for kind: "a", and kind is "b"'),
-        ({"size": 4}, "selection asks for size: 3 or size: 10, and size is 4"),
+        ({"kind": "b"}, 'selection requires kind: "a", and kind is "b"'),
+        ({"size": 4}, "selection requires size: 3 or size: 10, and size is 4"),
         (
             {"ip": "11.0.0.1", "name": "mx"},
-            'none of these holds: net asks for ip|cidr: 10.0.0.0/8, and ip is "11.0.0.1"; '
-            'named asks for name|cased: "*X", and name is "mx", in another case',
+            'none of these holds: net requires ip|cidr: 10.0.0.0/8, and ip is "11.0.0.1"; '
+            'named requires name|cased: "*X", and name is "mx", in another case',
         ),
-        ({"text": "GO"}, 'shown asks for text|re: ^go$, and text is "GO", in another case'),
-        ({"host": "H1"}, 'it asks for not filter_one: the event has host: "h1", and host is "H1"'),
-        ({"host": "h2", "owner": "x"}, 'it asks for not filter_two: the event has host: "h2" and user|fieldref: owner'),
+        ({"text": "GO"}, 'shown requires text|re: ^go$, and text is "GO", in another case'),
+        ({"host": "H1"}, 'it requires that filter_one is false: the event has host: "h1", and host is "H1"'),
+        (
+            {"host": "h2", "owner": "x"},
+            'it requires that filter_two is false: the event has host: "h2" and user|fieldref: owner',
+        ),
         ({"user": "X"}, 'event 1 is of user "X", and not of user "x": they differ in case'),
         ({"user": None}, "a occurs at event 1, which has no value of user"),
         ({"time": -10}, "event 0, is 1 s too early"),

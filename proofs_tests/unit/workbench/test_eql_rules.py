@@ -201,8 +201,8 @@ LOG = [
         ([3, 5], "event 5 has no key: host.id absent"),
         ([3, 6], "event 6 does not pass step 2: port == 443, and port is 80"),
         ([7, 6], "event 7 does not pass step 2: its category is process, not network"),
-        ([0, 1, 2], "a match has 2 events, one for each step, and these are 3"),
-        ([3], "a match has 2 events, one for each step, and these are 1"),
+        ([0, 1, 2], "a match has 2 events, one for each step, not 3"),
+        ([3], "a match has 2 events, one for each step, not 1"),
     ],
 )
 def test_what_is_in_the_way_is_said(positions: list[int], reason: str) -> None:
@@ -291,7 +291,7 @@ def test_the_command_says_it(tmp_path: Path, run: Run) -> None:
     rule.write_text(RULE, encoding="utf-8")
     status, out, _ = run("explain", str(rule), str(log))
     assert status == 1
-    assert "step 1: 3 pass of 2 keys, 3 sequences come here" in out
+    assert "step 1: 3 events pass of 2 keys, 3 sequences reach the step" in out
     listed = run("match", str(rule), str(log), "--json")[1].splitlines()
     assert run("count", str(rule), str(log), "--json")[1] == json.dumps({"count": len(listed)}) + "\n"
     assert "1 too late for maxspan at the last step: {1, 2} by 3 s" in out

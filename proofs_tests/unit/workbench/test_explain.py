@@ -127,11 +127,11 @@ def test_derivations_come_one_at_a_time() -> None:
 def test_a_strategy_says_what_it_won_against() -> None:
     root = first(f"NXT({PHI_1})", {1, 8}, 8)
     assert root.citation == "tods21, section 7.1"
-    assert root.evidence == ("{1, 8} before {5, 8}: it has 1, the first position in which they differ",)
+    assert root.evidence == ("NXT prefers {1, 8} to {5, 8}, because of 1, the first position in which they differ",)
     assert first(f"LAST({PHI_1})", {5, 8}, 8).evidence == (
-        "{5, 8} before {1, 8}: it has 5, the last position in which they differ",
+        "LAST prefers {5, 8} to {1, 8}, because of 5, the last position in which they differ",
     )
-    assert first("MAX(T+)", {1, 4}, 4).evidence == ("{1, 4} before {4}: it contains it",)
+    assert first("MAX(T+)", {1, 4}, 4).evidence == ("MAX prefers {1, 4} to {4}, a subset of it",)
 
 
 def test_unless_says_over_what_nothing_was_found() -> None:
@@ -155,7 +155,7 @@ def test_a_valuation_picks_among_those_of_one_match() -> None:
         answer = ask(query, {0, 1}, 1, S, valuation=mu, count=5)
         assert isinstance(answer, MatchExplanation)
         assert {node.valuation for node in answer.derivations} == {mu}
-    with pytest.raises(InputError, match=r"binds the positions \{1\}, the match has \{0, 1\}"):
+    with pytest.raises(InputError, match=r"binds the positions \{1\}, but the match has \{0, 1\}"):
         ask(query, {0, 1}, 1, S, valuation=frozenset({("R", 1)}))
 
 
@@ -167,30 +167,30 @@ REJECTED: list[tuple[str, set[int], int, list[str]]] = [
     (EXAMPLES["phi1'"][0], {1, 8}, 8, ["events 1 and 8 are not next to each other (`:`)"]),
     (EXAMPLES["phi3'"][0], {3, 4, 6, 7}, 7, ["events 4 and 6 are not next to each other (`:+`)"]),
     (PHI_1, {1, 4}, 4, ["there is no event of type H at 4: event 4 is of type T"]),
-    (PHI_1, {2, 5}, 5, ["T has to come before H, but they are {5} and {2}"]),
-    ("T : H", {2, 5}, 5, ["T has to come before H, but they are {5} and {2}"]),
-    (PHI_1, {1, 2}, 8, ["{1, 2} is a match at 2, where its last event is; it is not one at 8"]),
+    (PHI_1, {2, 5}, 5, ["T must come before H, but they are {5} and {2}"]),
+    ("T : H", {2, 5}, 5, ["T must come before H, but they are {5} and {2}"]),
+    (PHI_1, {1, 2}, 8, ["{1, 2} is a match at 2, where its last event is, but not at 8"]),
     (PHI_1, {1, 8}, 4, ["event 8 comes after position 4, at which the match would be reported"]),
     (
         f"NXT({PHI_1})",
         {5, 8},
         8,
-        ["NXT prefers {1, 8} before {5, 8}: it has 1, the first position in which they differ"],
+        ["NXT prefers {1, 8} to {5, 8}, because of 1, the first position in which they differ"],
     ),
     (
         f"LAST({PHI_1})",
         {1, 8},
         8,
-        ["LAST prefers {5, 8} before {1, 8}: it has 5, the last position in which they differ"],
+        ["LAST prefers {5, 8} to {1, 8}, because of 5, the last position in which they differ"],
     ),
-    ("MAX(T+)", {1, 5}, 5, ["MAX prefers {1, 4, 5} before {1, 5}: it contains it"]),
-    (f"STRICT({PHI_1})", {5, 8}, 8, ["STRICT wants an interval: between 5 and 8 it leaves out 6, 7"]),
-    (f"START({PHI_1})", {1, 2}, 2, ["START wants the first event at 0, where the interval begins; it is at 1"]),
+    ("MAX(T+)", {1, 5}, 5, ["MAX prefers {1, 4, 5} to {1, 5}, a subset of it"]),
+    (f"STRICT({PHI_1})", {5, 8}, 8, ["STRICT requires consecutive events: between 5 and 8, the match leaves out 6, 7"]),
+    (f"START({PHI_1})", {1, 2}, 2, ["START requires the first event at 0, where the interval begins; it is at 1"]),
     (
         "(T ; H) UNLESS (T ; T)",
         {1, 8},
         8,
-        ["UNLESS forbids T ; T, and {1, 4} is one: event 1 (id = 0, tmp = 45), event 4 (id = 1, tmp = 40)"],
+        ["UNLESS forbids T ; T, but {1, 4} is a match of it: event 1 (id = 0, tmp = 45), event 4 (id = 1, tmp = 40)"],
     ),
     (EXAMPLES["phi4"][0], {3, 4, 7}, 7, ["PROJECT keeps T only, which drops {3, 7}"]),
     ("PROJECT[T]((H ; T) FILTER T.tmp > 40)", {4}, 4, ["T.tmp > 40 is false of event 4 (tmp = 40)"]),
@@ -199,8 +199,8 @@ REJECTED: list[tuple[str, set[int], int, list[str]]] = [
         {1},
         1,
         [
-            "AND wants the same valuation on both sides, "
-            "and the left side, T IN A, binds these events to other variables"
+            "AND requires the same valuation on both sides, "
+            "but the left side, T IN A, binds these events to other variables"
         ],
     ),
     (EXAMPLES["phi5"][0], {3, 4, 5, 7}, 7, ["H.id = T.id is false: H.id of event 3 = 1, T.id of event 5 = 0"]),
@@ -294,13 +294,16 @@ def test_a_projection_and_a_type_may_be_in_the_way_together() -> None:
 @pytest.mark.parametrize(
     ("query", "events", "messages"),
     [
-        ("pay UNLESS cart", {398}, ["UNLESS forbids cart, and {3} is one: event 3 (user = 1)"]),
+        ("pay UNLESS cart", {398}, ["UNLESS forbids cart, but {3} is a match of it: event 3 (user = 1)"]),
         ("pay UNLESS cart", {399}, ["there is no event of type pay at 399: event 399 is of type x"]),
         ("cart ; (pay UNLESS x)", {9, 398}, ["event 9 (user = 9), event 398 (user = 1)"]),
         (
             "cart ; (pay UNLESS gone)",
             {9, 398},
-            ["event 9 (user = 9), event 398 (user = 1)", "UNLESS forbids gone, and {99} is one: event 99 (user = 1)"],
+            [
+                "event 9 (user = 9), event 398 (user = 1)",
+                "UNLESS forbids gone, but {99} is a match of it: event 99 (user = 1)",
+            ],
         ),
         (
             "view ; (pay UNLESS cart)",

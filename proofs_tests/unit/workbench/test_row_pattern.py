@@ -250,7 +250,7 @@ def test_explain_says_why_each_row_has_its_label() -> None:
     assert found.rows[1].why == "price < PREV(price), where price is 11, PREV(price) is 17"
     assert found.rows[1].preferred == ("UP is preferred, but its condition is false",)
     assert found.rows[4].preferred == (
-        "UP is preferred and could be taken, but no match goes on from there (1 more rows at most)",
+        "UP is preferred and fits, but no match continues from there (1 more row at most)",
         "DOWN is preferred, but its condition is false",
     )
     greedy = explain("MATCH_RECOGNIZE (PATTERN (A{2}? B?))", PRICES[:1] * 3, [0, 1, 2], language=LANGUAGE)
@@ -287,7 +287,7 @@ NULLS = [{"price": 1}, {"x": 0}]
         ]),
         (RUNS, [1, 3], ["a match is of consecutive rows, and row 2 is between row 1 and row 3"]),
         (SUMMED, [0, 1, 2], [
-            "2 of the 3 rows can be labelled, A A, and no more",
+            "only 2 of the 3 rows can be labelled: A A",
             "row 2 is not A: SUM(A.price) < 30 is false, where SUM(A.price) is 40",
         ]),
         (FOLLOWED, [2, 3], [
@@ -296,11 +296,11 @@ NULLS = [{"price": 1}, {"x": 0}]
             "row 4 is not B: price > 20 is false, where price is 14",
         ]),
         ("MATCH_RECOGNIZE (PATTERN (A B))", [0, 1, 2], [
-            "2 of the 3 rows can be labelled, A B, and no more",
-            "row 2 has no label: the pattern goes no further",
+            "only 2 of the 3 rows can be labelled: A B",
+            "row 2 has no label: the pattern ends before it",
         ]),
         ("MATCH_RECOGNIZE (PATTERN (A | B C) DEFINE C AS B.price > 20)", [0, 1], [
-            "1 of the 2 rows can be labelled, A, and no more",
+            "only 1 of the 2 rows can be labelled: A",
             "after B row 1 is not C: B.price > 20 is false, where B.price is 12",
         ]),
         ("MATCH_RECOGNIZE (PATTERN (A{5} $))", [0], [
@@ -312,10 +312,10 @@ NULLS = [{"price": 1}, {"x": 0}]
             "^ is false before row 3: the partition does not begin there",
         ]),
         ("MATCH_RECOGNIZE (PARTITION BY price PATTERN (A))", [0, 1], [
-            "the rows are of several partitions: row 1 is not in that of row 0"
+            "the rows are of several partitions: row 1 is not in the partition of row 0"
         ]),
         ("WINDOW (ROWS BETWEEN CURRENT ROW AND 1 FOLLOWING PATTERN (A+))", [0, 1, 2], [
-            "2 of the 3 rows can be labelled, A A, and no more", "there is no row for A: the frame ends",
+            "only 2 of the 3 rows can be labelled: A A", "there is no row for A: the frame ends",
         ]),
         ("WINDOW (ROWS BETWEEN CURRENT ROW AND 2 FOLLOWING PATTERN (A+))", [0, 1], [
             "the match that begins at row 0 is another: A A A comes before A A in the order of preference"
