@@ -122,7 +122,7 @@ def test_every_match_has_a_derivation_and_every_other_set_a_reason(profile: str,
         ("(T AS x ; H AS y) FILTER x.tmp > 40", {0, 1, 2}, "there are too many events: a match has 2, not 3"),
         ("T AS x ; (H AS y OR (H AS y ; T AS z))", {0}, "there are too few events: a match has 2 to 3, not 1"),
         ("T AS x ; (H AS y)+", {0}, "there are too few events: a match has 2 or more, not 1"),
-        ("H AS x", {0}, "without its conditions and strategies, the formula does not match these events"),
+        ("H AS x", {0}, "even without its conditions and strategies, the formula does not match these events"),
     ],
 )  # fmt: skip
 def test_what_is_in_the_way_is_named(query: str, C: set[int], reason: str) -> None:
