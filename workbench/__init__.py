@@ -24,7 +24,7 @@ The functions that matter most, each with an example in its `help`:
   conform     test an engine against the definition
 
 The languages are "cel" (the default), "core-cel", "event-expression", "sase", "row-pattern" (MATCH_RECOGNIZE), "eql",
-"sigma", "ceql" and "funnel". Names are loaded when they are first used, so that `import cerify` is fast.
+"sigma", "ceql" and "funnel". Names are loaded when they are first used, so that `import cerify` costs little.
 """
 
 from __future__ import annotations

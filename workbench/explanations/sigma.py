@@ -315,7 +315,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
                 yield f"in the window: {_places_with_values(window)}"
             before = max((o for o in of if o.at < at and o.time < t - w), key=lambda o: (o.time, o.at), default=None)
             if before:
-                yield f"event {before.at}, the last before the window, is {_seconds(t - w - before.time)} too early"
+                yield f"the last before the window, event {before.at}, is {_seconds(t - w - before.time)} too early"
             some = [o for own in groups.values() if own is not of for o in own]
             if others := [o for o in some if o.at <= at and 0 <= t - o.time <= w]:
                 yield f"in the same time in other groups: {self._by_groups(rule, others)}"

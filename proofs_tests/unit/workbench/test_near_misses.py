@@ -280,7 +280,9 @@ def test_the_columns_of_near_misses(tmp_path: Path, run: Run) -> None:
     assert (last["start"], last.get("checkout.time"), last["view.time"]) == (4, None, 30)
     assert "no event has the attribute 'price'" in run("misses", query, str(log), "--show", "price")[2]
     assert "out.txt must end in one of" in run("misses", query, str(log), "-o", "out.txt")[2]
-    assert "{2} is one: event 2 (user = 1, time = 7)" in run("explain", query, str(log), "--match", "0,1,3")[1]
+    assert (
+        "{2} is a match of it: event 2 (user = 1, time = 7)" in run("explain", query, str(log), "--match", "0,1,3")[1]
+    )
 
 
 @pytest.mark.parametrize("word", ["any", "_", "ANY", "event"])
