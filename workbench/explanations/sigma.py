@@ -236,7 +236,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
     def _other_group(
         self, rule: SigmaCorrelation, part: SigmaCorrelation, p: int, wanted: AlertOccurrence | None
     ) -> str:
-        """Return the group in which an inner rule finds an event, and the wanted group, as text; "" if they are equal."""
+        """Return as text the group of an event in an inner rule, and the wanted group; "" if they are equal."""
         if wanted is None:
             return ""
         found = [o for of in self.groups(part).values() for o in of if p in o.alert.events]
