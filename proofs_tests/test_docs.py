@@ -95,6 +95,14 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert (page.parent / target).exists(), f"{name(page)} links to {target}"
 
 
+def test_fences_of_boxes_have_lines_of_their_own() -> None:
+    """A fence inside a paragraph makes the rest of the page a part of the box."""
+    lines = [(name(page), line) for page in PAGES for line in page.read_text(encoding="utf-8").splitlines()]
+    options = [line for line in lines if re.search(r"(^|\s):(class|name|open):", line[1])]
+    assert [line for line in lines if ":::" in line[1] and not re.fullmatch(r":{3,}(\{[\w-]+\}.*)?", line[1])] == []
+    assert [line for line in options if not re.fullmatch(r":\w+:( [\w-]+)?", line[1])] == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name)
 def test_a_link_to_a_module_says_its_name(page: Path) -> None:
     links = re.findall(r"\[[^\]\n]*?([\w/]+\.py)[^\]\n]*\]\(([^)#:]+\.py)[^)]*\)", page.read_text(encoding="utf-8"))
