@@ -1019,13 +1019,19 @@ def _other_groups(rule: sigma.SigmaCorrelation) -> Iterator[tuple[str, sigma.Sig
 def mistakes_of_converters(condition: eql.Condition) -> Iterator[tuple[str, eql.Condition]]:
     """Yield a description and the wrong condition for each mistake that converters have made with such a condition.
 
-    Parentheses around an operand of `not` or `and` are lost, also where a network is written as several conditions; `%`
-    and `_` become wildcards; a network becomes the text before its first free part; a regular expression changes.
+    Parentheses around an operand of `not` or `and` are lost, or those around the texts of a network; `%` and `_` become
+    wildcards; a network becomes the text before its first free part; a regular expression changes.
     """
+    if (lost := lose_network_parentheses(condition)) != condition:
+        yield f"{LOST} around the texts of networks in {sigma.show_condition(condition)}", lost
+    yield from _mistakes_below(condition)
+
+
+def _mistakes_below(condition: eql.Condition) -> Iterator[tuple[str, eql.Condition]]:
     yield from ((f"{words} in {sigma.show_condition(condition)}", other) for words, other in _mistakes_at(condition))
     below = children(condition) if isinstance(condition, CONNECTIVES) else ()
     for i, part in enumerate(below):
-        for words, other in mistakes_of_converters(part):
+        for words, other in _mistakes_below(part):
             yield words, rebuilt(condition, [*below[:i], other, *below[i + 1 :]])
 
 
@@ -1039,14 +1045,14 @@ LOST = "parentheses lost"
 def _mistakes_at(condition: eql.Condition) -> Iterator[tuple[str, eql.Condition]]:
     match condition:
         case eql.NegatedCondition(part):
-            if isinstance(inner := _in_two_parts(part), eql.AnyConditions | eql.AllConditions):
-                first, *rest = inner.conditions
-                yield f"{LOST} after not", type(inner)((eql.NegatedCondition(first), *rest))
+            if isinstance(part, eql.AnyConditions | eql.AllConditions):
+                first, *rest = part.conditions
+                yield f"{LOST} after not", type(part)((eql.NegatedCondition(first), *rest))
         case eql.AllConditions(parts):
             for i, part in enumerate(parts):
                 negated = isinstance(part, eql.NegatedCondition)
-                inner = _in_two_parts(part.condition if isinstance(part, eql.NegatedCondition) else part)
-                if isinstance(inner, eql.AnyConditions) and (negated or inner is part):
+                inner = part.condition if isinstance(part, eql.NegatedCondition) else part
+                if isinstance(inner, eql.AnyConditions):
                     first, *between, last = inner.conditions
                     before = _all((*parts[:i], eql.NegatedCondition(first) if negated else first))
                     yield f"{LOST} around or", eql.AnyConditions((before, *between, _all((last, *parts[i + 1 :]))))
@@ -1078,17 +1084,53 @@ def _all(parts: tuple[eql.Condition, ...]) -> eql.Condition:
     return parts[0] if len(parts) == 1 else eql.AllConditions(parts)
 
 
-def _in_two_parts(condition: eql.Condition) -> eql.Condition:
-    """Return the condition on a network as conditions on its two halves, as converters write it; any other condition
-    unchanged.
+def lose_network_parentheses(condition: eql.Condition) -> eql.Condition:
+    """Return how a database reads a condition in which networks are texts joined by OR, without parentheses.
+
+    Converters write a network as one text for each part that ends with a whole group of digits: 10.20.0.0/15 becomes
+    `f LIKE '10.20.%' OR f LIKE '10.21.%'`. Beside AND or after NOT, this means another condition.
     """
+    match condition:
+        case eql.NegatedCondition(part) if len(parts := _in_whole_groups(part)) > 1:
+            return eql.AnyConditions((eql.NegatedCondition(parts[0]), *parts[1:]))
+        case eql.AllConditions(parts):
+            between_or: list[list[eql.Condition]] = [[]]
+            for part in parts:
+                first, *rest = _in_whole_groups(part) or [lose_network_parentheses(part)]
+                between_or[-1].append(first)
+                between_or += [[one] for one in rest]
+            some = tuple(_all(tuple(one)) for one in between_or)
+            return eql.AnyConditions(some) if len(some) > 1 else rebuilt(condition, list(between_or[0]))
+        case eql.AnyConditions(parts):
+            return rebuilt(condition, [lose_network_parentheses(part) for part in parts])
+        case eql.NegatedCondition(part):
+            return eql.NegatedCondition(lose_network_parentheses(part))
+    return condition
+
+
+def _in_whole_groups(condition: eql.Condition) -> list[eql.Condition]:
+    """Return the conditions on the parts of a network that end with a whole group of digits; none without a network."""
     match condition:
         case eql.FunctionCall("cidrMatch", folded, (field, eql.FieldConstant(str(block)))):
             network = ip_network(block)
-            if network.prefixlen < network.max_prefixlen:
-                halves = (eql.FieldConstant(str(half)) for half in network.subnets())
-                return eql.AnyConditions(tuple(eql.FunctionCall("cidrMatch", folded, (field, h)) for h in halves))
-    return condition
+            digits = 8 if network.version == 4 else 4
+            parts = network.subnets(-network.prefixlen % digits)
+            return [eql.FunctionCall("cidrMatch", folded, (field, eql.FieldConstant(str(one)))) for one in parts]
+    return []
+
+
+def compare_networks_as_texts(condition: eql.Condition) -> eql.Condition:
+    """Return a condition in which each network is the texts, with a wildcard, that its addresses begin with."""
+    if isinstance(condition, CONNECTIVES):
+        return rebuilt(condition, [compare_networks_as_texts(part) for part in children(condition)])
+    texts: list[str] = []
+    for part in _in_whole_groups(condition):
+        match part:
+            case eql.FunctionCall(_, _, (_, eql.FieldConstant(str(block)))):
+                first, last = str(ip_network(block)[0]), str(ip_network(block)[-1])
+                same = next((i for i, (c, d) in enumerate(zip(first, last, strict=False)) if c != d), len(first))
+                texts.append(first if first == last else f"{first[:same]}*")
+    return eql.ValueLookup("like~", children(condition)[0], tuple(texts)) if texts else condition
 
 
 def _other_patterns(pattern: str) -> Iterator[str]:
@@ -1196,6 +1238,8 @@ def features(query: sigma.SigmaQuery) -> frozenset[str]:
 def features_of(rule: sigma.SigmaRule) -> Iterator[str]:
     """Yield the features of one rule that a reading, or another converter's meaning, concerns."""
     if isinstance(rule, sigma.SigmaDetection):
+        yield from ["network"] * (compare_networks_as_texts(rule.condition) != rule.condition)
+        yield from ["network-beside"] * (lose_network_parentheses(rule.condition) != rule.condition)
         for node in subtrees(rule.condition):
             if isinstance(node, eql.NegatedCondition):
                 yield "not"

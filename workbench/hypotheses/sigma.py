@@ -15,7 +15,13 @@ from math import trunc
 from typing import Any
 
 from cerify.automata.evaluator import Output
-from cerify.equivalence.sigma import BEARS, features, features_of
+from cerify.equivalence.sigma import (
+    BEARS,
+    compare_networks_as_texts,
+    features,
+    features_of,
+    lose_network_parentheses,
+)
 from cerify.hypotheses.interpretation import Axis, Choices, Interpretation, axes
 from cerify.semantics.arguments import Budget, choices
 from cerify.semantics.eql import syntax as eql
@@ -143,6 +149,19 @@ AXES = axes(
         "texts with cased: match in their own case; in any case",
     ),
     Axis(
+        "network-parentheses",
+        ("kept", "lost"),
+        ("network-beside",),
+        "a cidr that becomes several texts joined by OR: has parentheses; has none, so that the conditions beside it "
+        "concern one of the texts only",
+    ),
+    Axis(
+        "networks",
+        ("addresses", "texts"),
+        ("network",),
+        "cidr: finds the addresses of the network; finds every text that begins like these addresses",
+    ),
+    Axis(
         "percentile-condition",
         ("tested", "ignored"),
         ("value_percentile",),
@@ -180,6 +199,9 @@ AXES = axes(
         SAYS["alerts"].replace("an alert", "a temporal alert"),
     ),
 )
+
+OF_CONDITIONS = tuple(AXES[name] for name in ("cased", "network-parentheses", "networks"))
+"""The axes about the conditions of detections."""
 
 
 @dataclass(frozen=True)
@@ -353,9 +375,9 @@ def find_matches(q: SigmaQuery, S: Sequence[Event], choices: Choices, output: Ou
 
 
 def change_thresholds(rule: SigmaRule, choices: Choices, documents: Mapping[str, Document]) -> SigmaRule:
-    """Return the rule with its thresholds, and its tests with `cased`, changed by the choices."""
+    """Return the rule with its thresholds, and the conditions of its detections, changed by the choices."""
     if not isinstance(rule, SigmaCorrelation):
-        return _without_cased(rule) if choices["cased"] == "folded" else rule
+        return _change_condition(rule, *(choices[axis.name] != axis.default for axis in OF_CONDITIONS))
     rule = replace(rule, rules=tuple(change_thresholds(part, choices, documents) for part in rule.rules))
     thresholds: Any = rule.thresholds
     if choices["constants"] == "truncated":
@@ -387,8 +409,16 @@ def change_thresholds(rule: SigmaRule, choices: Choices, documents: Mapping[str,
 
 
 @lru_cache(maxsize=256)
-def _without_cased(rule: SigmaDetection) -> SigmaDetection:
-    """Return a detection whose tests of texts ignore case."""
+def _change_condition(rule: SigmaDetection, folds: bool, loses: bool, texts: bool) -> SigmaDetection:
+    """Return a detection as a converter writes it. folds, loses, texts: whether it has the values of OF_CONDITIONS."""
+    condition = lose_network_parentheses(rule.condition) if loses else rule.condition
+    condition = compare_networks_as_texts(condition) if texts else condition
+    condition = _without_cased(condition) if folds else condition
+    return rule if condition == rule.condition else replace(rule, condition=condition)
+
+
+def _without_cased(condition: eql.Condition) -> eql.Condition:
+    """Return a condition whose tests of texts ignore case."""
 
     def folded(node: eql.Condition) -> eql.Condition:
         if (
@@ -399,7 +429,7 @@ def _without_cased(rule: SigmaDetection) -> SigmaDetection:
             return eql.ValueLookup(FOLDED[node.operator], node.term, node.values)
         return rebuilt(node, [folded(part) for part in children(node)])
 
-    return replace(rule, condition=folded(rule.condition))
+    return folded(condition)
 
 
 FOLDED: Mapping[str, eql.MatchOperator] = {"in": "in~", "like": "like~"}

@@ -654,9 +654,10 @@ def test_the_suite_finds_every_meaning_of_a_converter() -> None:
                 other = find_matches(query, S, choices_of({name: value}, AXES), "valuations", Budget())
                 if other != sorted(case.matches):
                     left.discard((name, value))
-    # no rule of the suite has a fraction, and no log a cased text in another case; logs of such rules find both. A sum
-    # is of no numbers only where events without a number stay (null_values=kept)
-    assert left == {("cased", "folded"), ("constants", "truncated"), ("empty-sum", "zero")}
+    # no rule of the suite has a fraction or a network, and no log a cased text in another case; logs of such rules find
+    # these. A sum is of no numbers only where events without a number stay (null_values=kept)
+    of_rules = {("network-parentheses", "lost"), ("networks", "texts"), ("cased", "folded"), ("constants", "truncated")}
+    assert left == {*of_rules, ("empty-sum", "zero")}
 
 
 @pytest.mark.thorough
@@ -678,6 +679,29 @@ def test_the_logs_of_a_rule_find_an_order_that_ends_before_the_event(tmp_path: P
 
 def found_by(text: str, log: list[Event], **choices: str) -> list[int]:
     return [m.at for m in find_matches(parse(text), Stream(log), choices_of(choices, AXES), "valuations", Budget())]
+
+
+NETWORKS = {"s": {"k": "x", "ip|cidr": "10.20.0.0/15", "src|cidr": "10.0.0.0/8"}, "f": {"ip|cidr": "10.21.0.0/16"}}
+
+
+@pytest.mark.parametrize(
+    ("condition", "choices", "expected"),
+    [
+        ("s", {}, {0, 1}),
+        ("s", {"network-parentheses": "lost"}, {0, 1, 2, 4}),  # k and 10.20.*, or 10.21.* and src
+        ("s", {"networks": "texts"}, {0, 1, 3}),
+        ("not f", {"network-parentheses": "lost"}, {0, 3, 4}),  # one text needs no parentheses
+        ("s and not f", {"network-parentheses": "lost", "networks": "texts"}, {0, 3, 4}),
+    ],
+)
+def test_networks_as_converters_write_them(condition: str, choices: dict[str, str], expected: set[int]) -> None:
+    """As pysigma-backend-duckdb 0.1.4 writes them."""
+    written = ("x 10.20.0.1 10.1.1.1", "x 10.21.0.1 10.1.1.1", "y 10.21.0.1 10.1.1.1")
+    written += ("x 10.20.text 10.1.1.1", "x 10.20.0.1 9.1.1.1")
+    addresses = (text.split() for text in written)
+    log = [Event("e", {"time": 0, "k": k, "ip": ip, "src": src}) for k, ip, src in addresses]
+    rule = {"title": "t", "logsource": {"category": "x"}, "detection": {**NETWORKS, "condition": condition}}
+    assert set(found_by(show_documents([rule]), log, **choices)) == expected
 
 
 def test_meanings_of_converters_that_depend_on_the_documents() -> None:
@@ -1131,8 +1155,11 @@ def test_sums_of_no_numbers_and_alerts_without_fields() -> None:
 @pytest.mark.parametrize(
     ("detection", "said"),
     [
-        ({"s": {"ip|cidr": "10.0.0.0/8"}, "o": {"k": "x"}, "condition": "o and not s"},
-         {"parentheses lost after not", "parentheses lost around or", "/7", "/9", "the text 10*"}),
+        ({"s": {"ip|cidr": "10.0.0.0/15"}, "o": {"k": "x"}, "condition": "o and not s"},
+         {"parentheses lost around the texts of networks", "/14", "/16", "the text 10*"}),
+        ({"s": {"k": "x", "m": "y"}, "o": {"n": 1}, "condition": "o and not 1 of s*"}, {"parentheses lost after not"}),
+        ({"s": {"k": "x"}, "t": {"m": "y"}, "o": {"n": 1}, "condition": "o and (s or t)"},
+         {"parentheses lost around or"}),
         ({"s": {"ip|cidr": "172.16.0.0/12"}, "condition": "s"}, {"the text 172*", "the text 172.*"}),
         ({"s": {"k": "a_b%"}, "condition": "s"}, {"_ as a wildcard", "% as a wildcard"}),
         ({"s": {"n|gte": 5}, "condition": "s"}, {"texts in n are compared as numbers", "texts in n are more than"}),
