@@ -922,7 +922,7 @@ def _compare_queries(left: Any, right: Any, languages: tuple[str, str], question
     )
     for lang in (mine, theirs):
         if question.level == "valuations" and lang.answer:
-            raise IllFormed(f"{lang.answer}; compare at the level of events")
+            raise IllFormed(f'{lang.answer}; use the level "events"')
     if not question.arrays and (mine.name, theirs.name) != ("eql", "eql"):
         raise IllFormed("arrays=False, or --single, is only for two rules in EQL; other languages have no arrays")
     if mine is theirs or mine == theirs:

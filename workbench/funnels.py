@@ -297,7 +297,9 @@ class Funnel:
 
     def _require_chains(self, what: str) -> _Chains:
         if self._chains is None:
-            raise Unsupported(f"{what} needs the steps of each key, but a mode of ClickHouse gives only a level")
+            raise Unsupported(
+                f"{what} needs the steps of each key, but a mode of ClickHouse gives only a level; leave mode out"
+            )
         return self._chains
 
     def _sorted_keys(self) -> tuple[np.ndarray, Any]:

@@ -90,7 +90,9 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
         reach: ReachBounds | None = None,
     ) -> None:
         if waits and options.consumption is not Consumption.NONE:
-            raise IllFormed("the matches of this query depend on later events, so it cannot consume events")
+            raise IllFormed(
+                "the matches of this query depend on later events, so it cannot consume events; leave consumption out"
+            )
         self.language, self.query, self.options, self.budget = language, query, options, options.budget
         self.waits_for_end, self.default_type, self.schema = waits, language.row_type, schema
         self.evaluator, self.reach = evaluator, reach
@@ -389,7 +391,10 @@ def _in_batches(
         made.needed = attributes_in(language, query)
         return None, made
     if name != DENOTATIONAL:
-        return Unsupported(f"the evaluator {name} of {language.title} evaluates whole streams only")
+        return Unsupported(
+            f"the evaluator {name} of {language.title} evaluates only whole streams: collect the stream and use "
+            "cerify.match"
+        )
     refused = language.evaluators[name].prepare(query, schema, want.options)
     if isinstance(refused, Unsupported):
         return refused

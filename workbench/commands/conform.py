@@ -82,7 +82,7 @@ from cerify.semantics.row_pattern.reading import RowReading
 from cerify.semantics.sase.reading import Reading
 from cerify.terminal import echo, echo_error, printable, screen
 
-SKIPS = 12  # reasons for skips that are listed
+SKIPS = 12  # the most reasons for skips that are listed
 INTERRUPTED = 130
 
 
@@ -595,7 +595,7 @@ def _event(event: dict[str, object]) -> str:
 # ---------------------------------------------------------------------------------------------------------------------
 # `cerify trend`: how the conformance of an engine changed from run to run.
 
-NAMED = 5  # cases of a step that are listed
+NAMED = 5  # the most cases of a step that are listed
 
 
 @click.command("trend")

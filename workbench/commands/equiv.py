@@ -315,7 +315,7 @@ def _match_json(match: Match) -> list[int] | dict[str, list[int]]:
 # ---------------------------------------------------------------------------------------------------------------------
 # cerify verify: whether a certificate of equivalence or containment proves its claim.
 
-SHOWN = 1000  # characters of a schema
+SHOWN = 1000  # the most characters of a schema that are shown
 SECONDS = 600  # a certificate from outside cannot keep the checker busy for longer
 
 

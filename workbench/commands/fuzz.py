@@ -172,7 +172,7 @@ def print_disagreement(
     case, got = result.case, result.matches
     shows = result.outcome != "disputed" and not bearing_choices(
         case, held
-    )  # `cerify match` has the definition's matches
+    )  # then `cerify match` prints the expected matches
     console.print()
     if got is None or "expected" in notes:
         console.print("no answer", style="bold")
@@ -504,7 +504,7 @@ class FuzzArguments:
     def require_consistent(self) -> None:
         """Raise UsageError for options that contradict each other or the language."""
         if (self.query is None) != (self.longest is None):
-            raise click.UsageError("--query QUERY and --all-streams N need each other")
+            raise click.UsageError("give --query QUERY and --all-streams N together")
         if self.query is not None and not self.argv:
             raise click.UsageError("--query needs an engine: give its command after --, or --engine NAME")
         if self.spark is None and len(self.evaluators) + (self.engine is not None) + bool(self.command_line) != 1:

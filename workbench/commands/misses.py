@@ -34,7 +34,7 @@ from cerify.semantics.match_frames import MatchColumns, shown_cell, written_tabl
 from cerify.semantics.values import plain
 from cerify.terminal import Line, echo, echo_lines, table_lines
 
-SHOWN = 20  # near misses in a table on the terminal
+SHOWN = 20  # the most near misses in a table on the terminal
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,7 @@ class OutputPath(click.Path):
         path = Path(str(super().convert(value, param, ctx)))
         existing = next(one for one in (path, *path.absolute().parents) if os.path.exists(one))  # False for a bad name
         if existing != path and self.file_okay and existing != path.absolute().parent:
-            self.fail(f"the folder {path.parent} does not exist", param, ctx)
+            self.fail(f"the folder {path.parent} does not exist; create it first", param, ctx)
         if existing != path and not existing.is_dir():
             self.fail(f"{existing} is not a folder", param, ctx)
         if not os.access(existing, os.W_OK):

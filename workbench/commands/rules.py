@@ -99,7 +99,7 @@ def read_rule(source: str) -> DetectionRule:
     except _Unreadable as error:
         raise InputError(f"{error.place}: {error.message}") from None
     if rule is None:
-        raise InputError(f"{source}: the rule is not written in EQL")
+        raise InputError(f"{source}: the rule is in another language than EQL; give a rule in EQL or Sigma")
     return rule
 
 

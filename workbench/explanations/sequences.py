@@ -65,7 +65,7 @@ def sequence_of(phi: cel.Formula) -> StepSequence | Unsupported:
             "UNLESS around the first step depends on all events before it; put it around a later step", phi.span
         )
     if len(steps) > LISTED:
-        return Unsupported(f"the query has more than {LISTED} steps", phi.span)
+        return Unsupported(f"the query has more than {LISTED} steps; near misses support no more", phi.span)
     return StepSequence(steps, scope)
 
 

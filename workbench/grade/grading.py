@@ -173,7 +173,7 @@ def exercises(file: Path = FILE) -> Mapping[str, Exercise]:
     for line, where in lines_of(file):
         one = _exercise(parse_json(line, where), where)
         if one.id in found:
-            raise InputError(f"{where}: there is another exercise {one.id!r}")
+            raise InputError(f"{where}: there is another exercise {one.id!r}; give each exercise its own id")
         if file != FILE and one.answers:
             one.require_usable()
         found[one.id] = one
