@@ -31,7 +31,9 @@ class FunnelArguments:
     file: str = argument(type=EVENTS)
     steps: tuple[str, ...] = argument(nargs=-1, required=True, metavar="STEP...")
     by: str | None = once(
-        "--by", metavar="ATTRIBUTE", help="Make one funnel for each value of this attribute, the key."
+        "--by",
+        metavar="ATTRIBUTE",
+        help="The attribute whose values are the keys; without it, all events have one key.",
     )
     within: str | None = once(
         "--within", metavar="WINDOW", help='The longest time from the first step to the last, as "7 days".'
@@ -49,7 +51,7 @@ class FunnelArguments:
         help="The order of the events; strict: by time, and each step must be later than the one before.",
     )
     between: str | None = once(
-        "--between", metavar='"not STEP"', help="Allow no such event from the first step to the last."
+        "--between", metavar='"not STEP"', help="No such event may occur from the first step to the last."
     )
     mode: str | None = once(
         "--mode", type=ChoiceOption(list(MODES)), help="Compute levels as ClickHouse's windowFunnel does in this mode."
