@@ -213,7 +213,7 @@ def test_queries_with_operators_that_hang_twice_are_not_asked_again(tmp_path: Pa
         outcomes = [engine.run(one).outcome for one in (case("a"), *loops, case("b"))]
         last = engine.run(loops[0])
     assert outcomes == ["passed", "timeout", "passed", "timeout", "not_run", "not_run", "not_run", "passed"]
-    assert last.detail == "not asked, as 2 queries with or, plus passed the time limit"
+    assert last.detail == "not run, because 2 queries with or, plus exceeded the time limit"
     assert len(started.read_text().splitlines()) == 1 + 2
 
 
@@ -228,7 +228,7 @@ def test_the_last_restarts_are_not_spent_on_the_operators_of_lost_queries() -> N
     loop, seq = replace(case("b"), query="B OR C+"), replace(case("c"), query="C ; A")
     assert losses.why_not(loop) is None
     assert losses.why_not(loop, scarce=True) == (
-        "not asked, as queries with plus had no answer, and few restarts are left"
+        "not run, because queries with plus had no answer, and few restarts are left"
     )
     assert losses.why_not(seq, scarce=True) is None
 

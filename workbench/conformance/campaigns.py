@@ -1,4 +1,4 @@
-"""Campaigns of `cerify fuzz` and Spark in any language: the definition, the evaluators under test, and the plan."""
+"""Campaigns of `cerify fuzz`, on one machine or on Spark: the evaluators that they compare, and their plan."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ from cerify.semantics.json_events import (
 DEFINITION_BUDGET = Budget(valuations=1_000_000)
 
 Streams = Literal["guided", "random"]
-"""Whether most streams of a campaign are led to a match, or all are random."""
+"""How a campaign makes streams. guided: most of them contain a match; random: all are random."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ class BuiltInEvaluator:
     """A built-in evaluator of a language in a campaign. Raises IllFormed if the query does not fit the schema.
 
     If the query is an error on these events, the definition raises Unsupported, because no answer would be right. less:
-    the output to compare instead of matches with results, for an engine that does not claim results; None to compare
-    the results.
+    the output to compare instead of matches with results, if the engine does not claim results; None to compare the
+    results.
     """
 
     language: Language[Any]
@@ -112,7 +112,7 @@ class EngineEvaluator:
     """An engine under test in a campaign.
 
     Raises Unsupported if the engine skips the query, IllFormed if the query does not fit the schema, NoAnswer if the
-    engine fails, GiveUp if it must not be restarted again, and BudgetExceeded. A query with an unbound variable is not
+    engine fails, GiveUp if no restarts are left, and BudgetExceeded. A query with an unbound variable is not
     sent (Unsupported), because an engine may refuse it.
     """
 
@@ -140,7 +140,7 @@ class EngineEvaluator:
                 consumption=self.consumption,
             )
         )
-        if self.engine.twice:  # the case before this one has been judged: it is this one that shows the fault
+        if self.engine.twice:  # the case answered twice is judged already, so this one shows the fault
             raise NoAnswer(f"protocol: {self.engine.twice.popitem()[1]}")
         match result.outcome:
             case "passed" | "failed" | "disputed":
@@ -177,7 +177,7 @@ def has_unbound(language: Language[Any], query: Any, S: Stream) -> bool:
 
 
 def name_of(maker: CaseMaker[Any]) -> str:
-    """Return the name of a function, or the text of an object, that makes cases."""
+    """Return the name of a case maker that is a function; of an object, its repr."""
     return str(getattr(maker, "__qualname__", repr(maker)))
 
 
@@ -189,7 +189,7 @@ class BoundMaker:
     maker: CaseMaker[Any]
 
     def __repr__(self) -> str:
-        return f"{name_of(self.maker)}, bound"  # without an address: it is written into the file of a campaign
+        return f"{name_of(self.maker)}, bound"  # no memory address, because campaign files contain it
 
     def __call__(self, rng: Random, profile: Any, nodes: int, events: int) -> tuple[Any, Stream]:
         while True:
@@ -273,13 +273,13 @@ def built_in(
 def plan_of(
     language: Language[Any], profile: str, streams: Streams | None, left: Evaluator, **settings: Any
 ) -> CampaignPlan:
-    """Return a campaign for the language and profile. Both evaluators are `left`, until the right one is replaced.
+    """Return a plan for the language and profile. Both evaluators are `left`: replace the right one.
 
     streams: None for guided streams, if the language has them. settings: other fields of the plan.
     """
     generator, operations = language.require_cases().generator(), language.operations()
     if operations is None:
-        raise Unsupported(f"a query in {language.title} is not shrunk, so there are no campaigns")
+        raise Unsupported(f"there are no campaigns for {language.title}: cerify cannot shrink its queries")
     maker = generator.case if streams == "random" or generator.guided is None else generator.guided
     return CampaignPlan(
         left,
@@ -296,14 +296,14 @@ def plan_of(
 # ---------------------------------------------------------------------------------------------------------------------
 # The plan of a campaign: plain data that is sent to workers, and the numbered cases that it stands for.
 #
-# Case i of a plan is the same in every process and in every call. With one part it is case i of the same campaign in
-# one process (`cerify fuzz` with that seed), where `together` is 1.
+# Case i of a plan is the same in every process and in every call. If the plan has one part and `together` is 1, it is
+# also case i of `cerify fuzz` with the same seed.
 
-TOGETHER = 8  # cases that share their query, where a campaign is to be large
+TOGETHER = 8  # cases that share a query in a large campaign
 TRIES = 400  # questions to an evaluator for each disagreement that is shrunk
 
 Asked = Literal["matches", "valuations", "both", "alternate"]
-"""The outputs compared on a case; alternate: one of the two, in turns."""
+"""The outputs compared on a case. alternate: matches and valuations in turns."""
 
 
 @dataclass(frozen=True)
@@ -338,15 +338,15 @@ MIXES: Mapping[str, tuple[PlanShare, ...]] = {
         ),
     ),
 }
-"""Campaigns over several languages, each with every operator: CEL and core-CEL; these, SASE+ and event expressions."""
+"""Campaigns over several languages. automata: CEL and core-CEL; all: also SASE+ and event expressions."""
 
 
 @dataclass(frozen=True)
 class Job:
     """A campaign, without its number of cases.
 
-    evaluators: the names of the built-in evaluators to compare with the definition, where a language has them. engine:
-    the command that starts an engine under test, empty for none. together: how many cases in a row share their query.
+    evaluators: the built-in evaluators to compare with the definition, in languages that have them. engine: the command
+    that starts an engine under test, empty for none. together: how many cases in a row share their query.
     valuations: the budget of the definition. states, matches: the budget of the evaluators. seconds: the time of each
     evaluator for a case. memory: MiB for an engine, or for the built-in evaluators of a worker. restarts: the restarts
     of an engine that each worker may make.
@@ -396,9 +396,7 @@ class Job:
 
     @cached_property
     def plans(self) -> Mapping[PlanShare, CampaignPlan]:
-        """Return each part's campaign for one process. Both its evaluators are the definition, until the right one is
-        replaced.
-        """
+        """Return each part's campaign for one process. Both evaluators are the definition: replace the right one."""
         return {part: self._plan(part) for part in self.parts}
 
     def _plan(self, part: PlanShare) -> CampaignPlan:
@@ -437,7 +435,7 @@ def asked_of(part: PlanShare, index: int) -> tuple[Output, ...]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Disagreements that an earlier campaign found: what an engine is known to answer wrongly, and still does.
+# Disagreements that an earlier campaign found, and which of them an engine still shows.
 
 WORD = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|[A-Za-z_]\w*|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 
@@ -447,7 +445,7 @@ CauseAndForm: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True)
 class KnownExample:
-    """A disagreement from an earlier call, as JSON: its cause, its case, and the answers."""
+    """A disagreement from an earlier call: its cause, its case, and the engine's answer as JSON."""
 
     cause: str
     query: Query
@@ -458,13 +456,13 @@ class KnownExample:
 
 @dataclass
 class KnownDisagreements:
-    """Examples of disagreements from an earlier call, and the kinds that the engine still shows."""
+    """Disagreements from an earlier call, and the pairs of cause and form that the engine still shows."""
 
     examples: list[KnownExample] = field(default_factory=list)
     present: set[CauseAndForm] = field(default_factory=set)
 
     def ask_again(self, plan: CampaignPlan) -> None:
-        """Run all examples again on the engine of a campaign; record the kinds whose answers are unchanged."""
+        """Run all examples again on a campaign's engine; record the cause and form of each unchanged answer."""
         for example in self.examples:
             with suppress(Unsupported, BudgetExceeded, GiveUp):
                 got = answer(plan.right, example.query, example.stream, example.output)
@@ -500,13 +498,13 @@ def _example(obj: Any, where: str, language: Language[Any]) -> KnownExample:
         stream = stream_of_json(obj["events"], schema, where)
         return KnownExample(obj["cause"], language.syntax.parse(obj["query"]), stream, obj["output"], obj["got"])
     except (KeyError, TypeError):
-        raise InputError(f"{where} is not a disagreement: give what `cerify fuzz --json` printed") from None
+        raise InputError(f"{where} is not a disagreement: give the output of `cerify fuzz --json`") from None
     except CerifyError as error:
         raise InputError(f"{where} is not a disagreement about {language.title}: {error.message}") from None
 
 
 def form(operations: QueryOperations[Any], query: Query) -> str:
-    """Return the query with its names numbered and all constants of a kind made equal. Comparators stay."""
+    """Return the text of a query with numbered names, and with 0 and '' for its constants. Comparators stay."""
     named = {*operations.names(query), *operations.attributes(query), *operations.types(query)}
     number: dict[str, str] = {}
 

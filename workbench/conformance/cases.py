@@ -29,10 +29,10 @@ from cerify.semantics.values import show_time
 T = TypeVar("T")
 
 SUITES = Path(__file__).parent / "suite"
-NAMED_SUITES = SUITES / "named"  # those that run where they are named, or their language is
-FEW = 5  # matches that a message names
-SECONDS = 10.0  # in which the matches of a case are computed by the definition
-SUITE_SECONDS = 600  # the same for all cases of a file
+NAMED_SUITES = SUITES / "named"  # suites that run only if they, or their language, are named
+FEW = 5  # matches that a message lists
+SECONDS = 10.0  # limit for computing the matches of a case by the definition
+SUITE_SECONDS = 600  # limit for all cases of a file
 FIELDS = {
     "id": str,
     "feature": str,
@@ -47,8 +47,8 @@ FIELDS = {
 def load(name: str | None, seconds: float = SECONDS) -> list[Case]:
     """Return the cases of a built-in suite by name (all suites if None), or of a file by its path. Raises InputError.
 
-    A file is checked line by line, in some milliseconds each. `seconds` limits each line, and SUITE_SECONDS the whole.
-    Built-in suites need no check.
+    A file is checked: `seconds` limits the time for each line, and SUITE_SECONDS the time for the file. Built-in suites
+    are not checked.
     """
     built_in = {path.stem: path for path in sorted(SUITES.glob("*.jsonl"))}
     named = {path.stem: path for path in sorted(NAMED_SUITES.glob("*.jsonl"))}
@@ -166,8 +166,8 @@ def line_of_case(case: Case) -> str:
 # A node is an object whose key "node" names its class in the syntax tree, with a key for each of its fields. The
 # negation of a condition is "Complement", since event expressions have a "Not" of their own. Tuples and sets are
 # lists, a timestamp is {"node": "Timestamp", "value": ISO 8601 text}, an interval of SQL {"node": "Interval", "value":
-# microseconds}; where in the text a node stands is left out.
-# `nodes` lists the nodes of a language with their fields, `choices` the fields that have one of a few values.
+# microseconds}. The places of nodes in the text are left out.
+# `nodes` lists the nodes of a language with their fields, `choices` the values of fields that have only a few.
 
 Json = dict[str, Any]
 VALUES = (datetime, timedelta)
@@ -176,7 +176,7 @@ VALUES = (datetime, timedelta)
 
 @lru_cache(maxsize=1_000)
 def parsed(language: str, query: str) -> Any:
-    """Return the syntax tree of a query; None if the text is no query of the language."""
+    """Return the syntax tree of a query; None if the text is not a query of the language."""
     try:
         return LANGUAGES[language].syntax.parse(query)
     except CerifyError:
@@ -249,7 +249,7 @@ def nodes_in(tree: Any) -> Iterable[Json]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What an engine claims of a language, by its answer to *start* or by what it skips, and which cases that leaves.
+# The claims of an engine about a language, from its answer to *start* or from the cases that it skips.
 
 PREDICATES = {
     "Comparison": "comparison",
@@ -261,16 +261,16 @@ PREDICATES = {
     "Both": "and",
     "Either": "or",
 }
-"""The names that claims have for the nodes of conditions; beside them there is "correlated"."""
+"""The names in claims for the nodes of conditions; for cross-event filters the name is "correlated"."""
 
-WARNED = 20  # unknown names of a field that a warning names
-PROBES = 3  # the shortest queries with an operator that an engine is asked before the operator counts as skipped
+WARNED = 20  # unknown names in a field for which there are warnings
+PROBES = 3  # queries that an engine must skip before their operator counts as skipped; the shortest ones are run
 
 
 @dataclass(frozen=True)
 class Claims:
-    """The operators, strategies, predicates and outputs of a language that an engine claims to support; None claims
-    all.
+    """The operators, strategies, predicates and outputs of a language that an engine claims to support. None
+    claims all.
 
     ordered_time: whether the engine accepts only streams whose times never decrease.
     """
@@ -359,7 +359,7 @@ def features_of(language: str) -> frozenset[str]:
 
 
 def unknown_names(claims: Mapping[str, Json]) -> Iterator[str]:
-    """Yield a sentence about each unknown name in claims: one that is no operator, strategy or feature."""
+    """Yield a sentence about each name in claims that is not an operator, strategy or feature."""
     for language, claimed in claims.items():
         for field in ("operators", "strategies"):
             if not claimed.get(field) or language not in INTERPRETATIONS:
@@ -371,7 +371,7 @@ def unknown_names(claims: Mapping[str, Json]) -> Iterator[str]:
                 meant = did_you_mean(name, names) or f"; there are {', '.join(sorted(names))}"
                 yield f"claims.{language}.{field}: no operator has the name {bounded(name)!r}{meant}"
             if len(unknown) > WARNED:
-                yield f"claims.{language}.{field}: nor have {len(unknown) - WARNED:,} more names"
+                yield f"claims.{language}.{field}: {len(unknown) - WARNED:,} more names are unknown"
 
 
 @lru_cache(maxsize=10_000)
@@ -420,9 +420,9 @@ def in_order_of_time(S: Stream) -> Stream:
 
 
 def learnt(run: Callable[[Case], CaseResult], language: str, cases: Iterable[Case]) -> Claims:
-    """Return the claims of an engine as its skips show: all operators, except those in its shortest skipped queries.
+    """Infer the claims of an engine from its skips: all operators, except those in its shortest skipped queries.
 
-    A query is run only if all its operators except one were answered, so that a skip is about this exception. If no
+    A query is run only if all its operators except one were answered, so that a skip is due to that one. If no
     such query is left, a query with several new operators is run: in some languages no query has a single operator.
     """
     mine = sorted((c for c in cases if c.language == language), key=lambda c: (len(c.query), len(c.events), c.id))
@@ -450,7 +450,7 @@ def learnt(run: Callable[[Case], CaseResult], language: str, cases: Iterable[Cas
 
 
 class StartedEngine(Protocol):
-    """An engine that runs cases, with its answer to *start*."""
+    """A started engine: its answer to *start*, and a method that runs a case."""
 
     info: EngineInfo
 

@@ -226,7 +226,7 @@ class PackageAdapter:
             program = shutil.which(f"python{wanted}")
             if program is None:
                 continue
-            # a version manager may have put a stand-in in its place, which is told the version and names the program
+            # this may be a stand-in by pyenv: tell it the version, and let Python print its own path
             asked = subprocess.run(
                 [program, "-c", "import sys; print(sys.executable)"],
                 env=os.environ | {"PYENV_VERSION": wanted}, capture_output=True, text=True,
@@ -250,8 +250,8 @@ class PackageAdapter:
         is_new = not home.exists()
         if is_new:
             self._install(name, home)
-        # the library of adapters is one file of the standard library's alone: a copy of it beside the adapter keeps
-        # the packages of cerify out of the engine's environment
+        # adapter.py needs only the standard library: a copy of it beside the adapter keeps the packages of cerify out
+        # of the engine's environment
         for source, copy in (
             (ADAPTERS / "python" / self.program, home / self.program),
             (LIBRARY, home / "cerify/adapter.py"),
@@ -260,7 +260,7 @@ class PackageAdapter:
             if not copy.exists() or copy.read_bytes() != source.read_bytes():
                 shutil.copyfile(source, copy)
         command = [str(_python_of(home)), str(home / self.program), *self.arguments]
-        if is_new:  # what an engine compiles at its first start is then there, and one that does not start is noticed
+        if is_new:  # some engines compile code at their first start; an engine that cannot start is noticed
             _build(name, command)
         return command
 
@@ -271,7 +271,7 @@ class PackageAdapter:
             _build(name, [*(self.python() or ()), str(making)])
             pip = [str(_python_of(making)), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
             _build(name, [*pip, *self.packages])
-            making.rename(home)  # at once, so that an environment is whole or not there
+            making.rename(home)  # atomic, so that an environment is complete or absent
         except OSError:
             if not home.exists():  # else another process was faster
                 raise
@@ -355,7 +355,7 @@ class NpmAdapter:
         return ["node", str(home / self.program)]
 
 
-ONCE = ("-XX:TieredStopAtLevel=1",)  # Drools, Flink and Beam make classes for each query, which run too seldom
+ONCE = ("-XX:TieredStopAtLevel=1",)  # Drools, Flink and Beam compile each query to classes, too short-lived to optimize
 VECTORS = ("--add-modules", "jdk.incubator.vector")
 JAVA_ADAPTERS: Mapping[str, JavaAdapter] = {
     "beam-sql": JavaAdapter(
@@ -381,8 +381,9 @@ JAVA_ADAPTERS: Mapping[str, JavaAdapter] = {
 def _sigma_converter(
     name: str, title: str, licence: str, packages: tuple[str, ...], pysigma: str, pythons: tuple[str, ...] = ()
 ) -> PackageAdapter:
-    """Return a converter of Sigma rules with the engine of its queries; pySigma is pinned to a release before a change
-    of its parser.
+    """Return the adapter of a converter of Sigma rules and the engine for its queries.
+
+    pySigma is pinned; releases before 2 need an older pyparsing.
     """
     pinned = (*packages, f"pysigma=={pysigma}", *(() if pysigma >= "2" else ("pyparsing==3.2.5",)))
     return PackageAdapter("sigma_adapter.py", title, licence, pinned, pythons, (name,))
@@ -466,7 +467,7 @@ def command_of(name: str, folder: Path | None = None) -> Sequence[str]:
         raise InputError(missing)
     adapter, folder = SHIPPED[name], folder or cache_folder(os.environ)
     if not adapter.is_ready(folder):
-        echo(f"cerify: {adapter.engine} is installed in {folder}, once; this can take many minutes", error=True)
+        echo(f"cerify: installing {adapter.engine} in {folder}, only once; this can take many minutes", error=True)
     return adapter.command(name, folder)
 
 
@@ -615,10 +616,10 @@ def _build(name: str, command: Sequence[str]) -> None:
         built = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=BUILD_SECONDS)
     except subprocess.TimeoutExpired:
         message = f"building the {name} adapter took more than {BUILD_SECONDS // 60} minutes: {' '.join(command)}"
-        raise InputError(f"{message}; try again: what was downloaded by then is in the cache of that program") from None
+        raise InputError(f"{message}; try again: the downloads so far are cached") from None
     if built.returncode != 0:
         output = (built.stdout + built.stderr)[-2000:]
-        why = " without the package registry, which cannot be reached or does not have it" * bool(
+        why = " without the package registry, which is unreachable or lacks the package" * bool(
             UNREACHABLE.search(output)
         )
         raise InputError(f"the {name} adapter cannot be built{why}: {' '.join(command)}\n{output}")

@@ -40,10 +40,10 @@ from cerify.semantics.packages import psutil
 # so that a daemon that forked twice is found and killed too.
 
 LONGEST_LINE = 64 * 2**20  # bytes; an answer of ten million positions has fewer
-SOON = 0.005  # seconds until one looks again whether killed processes have ended
+SOON = 0.005  # seconds between checks whether killed processes have ended
 WAITING_LINES = 4  # lines read ahead; a flood then waits in the pipe
-KEPT_STDERR = 4096  # characters, of the beginning and of the end
-SHOWN_STDERR = 500  # the same, as they are shown
+KEPT_STDERR = 4096  # characters kept of the beginning, and of the end
+SHOWN_STDERR = 500  # characters shown of each
 POLL = 0.05  # seconds between two looks at the process and its memory
 KILLED = 5.0  # seconds within which a killed process has ended, also on a busy machine
 GRACE = 0.2  # seconds in which the last words of a process that has ended may still arrive
@@ -128,14 +128,14 @@ class EngineProcess:
         except OSError as error:
             hint = ""
             if isinstance(error, FileNotFoundError) and " " in argv[0]:
-                hint = "; give the program and its arguments apart, without quotation marks around them all"
+                hint = "; pass the program and its arguments as separate words, without quotation marks around them all"
             raise InputError(f"the engine cannot be started: {argv[0]}: {error.strerror or error}{hint}") from None
         self._lines: queue.Queue[bytes | EngineFailure | None] = queue.Queue(WAITING_LINES)
         self._to_write: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._sent = threading.Event()  # set when all that was to be written is written
         self._stderr = Excerpt()
         self._closed = False
-        self._family: set[psutil.Process] = set()  # all that the process has started, as far as it was seen
+        self._family: set[psutil.Process] = set()  # descendants seen so far
         self._looked = 0.0
         self._drainer = threading.Thread(target=self._drain, daemon=True)
         self._drainer.start()
@@ -224,7 +224,9 @@ class EngineProcess:
             pids = ", ".join(str(child.pid) for child in left)
             warnings.warn(f"the engine has left processes that cannot be ended: {pids}", stacklevel=2)
         self._to_write.put(None)
-        with contextlib.suppress(queue.Empty):  # a reader that waits to hand on a line finds room, and then the end
+        with contextlib.suppress(
+            queue.Empty
+        ):  # make room for a reader thread that waits to queue a line, so that it ends
             while True:
                 self._lines.get_nowait()
 
@@ -308,7 +310,7 @@ class EngineProcess:
                 into.flush()
                 self._sent.set()
             except (OSError, ValueError):
-                return  # the process is gone, which its output will tell
+                return  # the process has ended, as the reader of its output will notice
         with contextlib.suppress(OSError):
             into.close()
 
@@ -335,10 +337,10 @@ def excerpt(text: bytes) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Which queries an engine does not come back from, so that a run does not spend all its restarts on them.
+# Queries on which an engine hangs or crashes, so that a run does not spend all its restarts on them.
 
-HANGS = 2  # queries with the same operators that may pass the time limit in a run that skips
-LOST = 3  # queries with an operator, or with two, that the engine may be lost on as long as it answers none with these
+HANGS = 2  # time-outs of queries with the same operators, after which such queries are skipped
+LOST = 3  # unanswered queries with an operator, or with two, after which such queries are skipped if none was answered
 
 Part: TypeAlias = tuple[str, ...]
 """The name of an operator, or of two."""
@@ -380,20 +382,20 @@ class Losses:
             return None
         for name in self.suspects() if scarce else ():
             if (name,) in parts(case.language, case.query):
-                return f"not asked, as queries with {name} had no answer, and few restarts are left"
+                return f"not run, because queries with {name} had no answer, and few restarts are left"
         if not self.skips:
             return None
         if self.hung[names := operators_of(case)] >= HANGS:
-            return f"not asked, as {HANGS} queries with {names or 'no operators'} passed the time limit"
+            return f"not run, because {HANGS} queries with {names or 'no operators'} exceeded the time limit"
         self._count_answered()
         for part in parts(case.language, case.query):
             lost = self.lost.get(part, [])
             if len(lost) >= LOST and part not in self.answered:
-                return f"not asked, as {len(lost)} queries with {' and '.join(part)} had no answer: {lost[-1]}"
+                return f"not run, because {len(lost)} queries with {' and '.join(part)} had no answer: {lost[-1]}"
         return None
 
     def suspects(self) -> list[str]:
-        """Return a few operators that explain the lost queries, those whose queries were lost most often first.
+        """Return a few operators that explain all lost queries, preferring those whose queries were lost most often.
 
         An operator that all queries have explains none.
         """
@@ -429,13 +431,13 @@ def operators_of(case: Case) -> str:
 
 
 STOP_SECONDS = 2.0
-LONGEST_START = 2**16  # bytes of the answer to start, all of whose names and claims are kept
-WRONG_MATCHES = 30_000  # characters of JSON of the matches that are kept of an answer beside the expected ones
+LONGEST_START = 2**16  # bytes of the answer to start, whose names and claims are kept in memory
+WRONG_MATCHES = 30_000  # characters of JSON; more unexpected matches of an answer are left out
 
 
 @dataclass(frozen=True)
 class ProtocolBreach:
-    """Raised for a line that answers a case but breaks the protocol."""
+    """A line that answers a case but breaks the protocol."""
 
     detail: str
 
@@ -443,9 +445,9 @@ class ProtocolBreach:
 class Engine:
     """The process of an engine, which runs cases; a context manager, so that no process is left behind.
 
-    The first start has to succeed (InputError otherwise). Each later start is a restart. The engine may have
-    limits.restarts of them, including `restarts` earlier ones; then cases are no longer run. twice: by case id, what is
-    wrong with cases that were answered a second time; this is noticed only at the next case, or at the end. losses: the
+    The first start has to succeed (InputError otherwise). Each later start is a restart. After
+    limits.restarts of them, including `restarts` earlier ones, no more cases are run. twice: by case id, a message
+    about a second answer to the case; it is noticed only at the next case, or at the end. losses: the
     queries on which engines of the same command were lost; they share this record.
     """
 
@@ -456,7 +458,7 @@ class Engine:
         self.limits = limits
         self.restarts = restarts
         self.twice: dict[str, str] = {}
-        self._answered: set[str] = set()  # of this process
+        self._answered: set[str] = set()  # ids of the cases that this process has answered
         self.losses = Losses() if losses is None else losses
         self._translation = ""  # of the last answer
         self._then: Case | None = None
@@ -469,7 +471,7 @@ class Engine:
             self.close()
             if not isinstance(error, EngineFailure):
                 raise
-            detail = error.detail.replace("\n", "\n  ")  # what it wrote begins no line of the message
+            detail = error.detail.replace("\n", "\n  ")  # indented, so that it cannot forge a line of the message
             raise InputError(f"the engine did not start: {' '.join(argv)}: {detail}") from None
 
     def why_not(self, case: Case, kept: int) -> str | None:

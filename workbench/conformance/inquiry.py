@@ -24,20 +24,18 @@ from cerify.hypotheses.interpretation import EngineQuestion
 from cerify.languages import LANGUAGES
 from cerify.semantics.errors import CerifyError
 
-SHOWING = 4  # questions about each cause on which it changes the answer, with other queries first
-SEPARATING = 6  # questions that tell a cause from one other choice
-LOOKED_AT = 72  # questions about each cause on which it need not show
+SHOWING = 4  # questions about each cause whose answers it changes, with different queries if possible
+SEPARATING = 6  # questions to separate a cause from one other choice
+LOOKED_AT = 72  # questions about the axis of each cause whose answers it need not change
 LOOKED_NEAR = 40  # questions about other axes of the same operators
 MOST = 300  # questions about the causes of a language
-BOUNDED = {"plus": "repeat", "cplus": "crepeat"}  # operators that engines evaluate as they do iterations
-ROUNDS = 8  # times that a search is made again, without the choices that fell
+BOUNDED = {"plus": "repeat", "cplus": "crepeat"}  # iterations, with the operators that engines evaluate in the same way
+ROUNDS = 8  # repeated searches, each without the rejected choices
 
 
 @dataclass
 class Inquiry:
-    """Asks an engine questions about choices of a language. origin: the case that gives them output, schema and
-    place.
-    """
+    """Asks an engine questions about choices of a language. origin: the case whose id and output they get."""
 
     peeler: Peeler
     choices: Choices

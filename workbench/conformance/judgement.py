@@ -1,4 +1,4 @@
-"""The judgement of causes: whether choices of another semantics really give what an engine answered.
+"""Judge suspected causes: decide whether choices of another semantics really explain an engine's answers.
 
 A choice is suspected because it predicts some wrong answers. That is weak evidence: other meanings agree with it on
 many streams, and an engine may have a meaning that is a value of no axis. So a choice is judged on every case whose
@@ -26,7 +26,7 @@ from cerify.semantics.errors import CerifyError
 Excuses: TypeAlias = Callable[[Choice, Case], bool]
 """Whether a wrong answer to a case may be due to a fault that no choice explains, and not to the choice."""
 
-NONEMPTY = 1  # answers with a match, at least, to queries with the operators of an axis: silence means nothing
+NONEMPTY = 1  # answers with a match that an axis needs before it is judged, because empty answers prove nothing
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ class ChoiceScorer:
     """Weighs choices of a language by all answers of an engine.
 
     results: the results of all cases in the language, including cases that were run while failures were shrunk.
-    unexplained: the elements of failures that no choice explains; see `Excuses`. unfit: the operators of axes of which
-    no value explains the answers.
+    unexplained: the elements of failures that no choice explains; see `Excuses`. unfit: the operators of axes that
+    have no value that explains the answers.
     """
 
     choices: Choices
@@ -249,9 +249,7 @@ def answer_of(result: CaseResult) -> AnsweredCase | None:
 
 
 def silent_operators(results: Sequence[CaseResult], least: int) -> list[str]:
-    """Return the operators for whose queries the engine never reports a match, although `least` of the queries have
-    one.
-    """
+    """Return the operators for whose queries the engine never reports a match, although at least `least` have one."""
     with_matches: dict[str, int] = {}
     answered: set[str] = set()
     for result in results:

@@ -22,29 +22,29 @@ Outcome = Literal[
 """The outcome of a case.
 
 passed    the engine's matches are the expected ones
-failed    it gave others
+failed    it gave other matches
 skipped   it does not claim the feature
 error     it answered with an error
 crashed   its process ended before it answered
 timeout   it did not answer within the time limit
 memory    it was stopped because it passed the memory cap
-protocol  what it wrote is not an answer of the protocol
-not_run   it was not asked: the restarts were used up, or the engine never came back from one of its operators
+protocol  its output is not a valid answer of the protocol
+not_run   it was not run: no restarts are left, or the engine has answered no query with one of its operators
 disputed  its matches are not the expected ones, but cerify contradicts itself about what these are
 """
 
 FailureKind: TypeAlias = differential.DifferenceKind | Literal["error", "timeout", "crash", "memory"]
 """What is wrong with an answer: it differs, or there is none."""
 
-ASKED = "asked to tell apart what may be the cause"
-"""The clause of a case that is not of the suite: it was asked to find a cause."""
+ASKED = "run to distinguish possible causes"
+"""The clause of cases outside the suite, which are run to find a cause."""
 
 FAILURES: frozenset[Outcome] = frozenset({"failed", "error", "crashed", "timeout", "memory", "protocol", "not_run"})
-"""The outcomes that are the engine's: all but passed, skipped and disputed."""
+"""The outcomes that count as failures of the engine: all but passed, skipped and disputed."""
 
 
 AnswerOutput: TypeAlias = Literal["matches", "valuations", "positions", "groups"]
-"""What an engine is asked for; see `of_output`."""
+"""The output that an engine is asked for; see `of_output`."""
 
 
 @dataclass(frozen=True)
@@ -275,7 +275,7 @@ def kinds_of(result: CaseResult) -> frozenset[FailureKind]:
 FUZZED_OUTCOMES: Mapping[differential.Outcome, str] = {
     "matched": "agree on some match",
     "empty": "agree that there is none",
-    "unsupported": "not carried by the engine",
+    "unsupported": "not supported by the engine",
     "budget": "over a budget",
     "disagreed": "disagree",
     "disputed": "cerify contradicts itself",
@@ -326,7 +326,7 @@ def unasked_sentence(report: Report) -> str:
     if not report.unasked:
         return ""
     counts = " and ".join(f"{count:,} in {language}" for language, count in report.unasked.items())
-    return f"Not asked, since the engine does not speak the language: {counts}."
+    return f"Not run, because the engine does not support the language: {counts}."
 
 
 def unjudged_sentence(report: Report) -> str:
@@ -334,9 +334,7 @@ def unjudged_sentence(report: Report) -> str:
     if not report.unjudged:
         return ""
     number = plural(len(report.unjudged), "failed case")
-    return (
-        f"Not judged again by the plain definition, since the time was over: {number} ({count_of(report.unjudged, 3)})."
-    )
+    return f"Not judged again by the plain definition, because time ran out: {number} ({count_of(report.unjudged, 3)})."
 
 
 def difference(expected: set[Match], got: set[Match]) -> str:

@@ -120,7 +120,7 @@ def stream_of(case: Case) -> Stream:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Profiles: what an engine means, axis by axis, as data.
+# Profiles: the semantics of an engine, axis by axis, as data.
 
 Json = dict[str, Any]
 PROFILE = 1
@@ -261,8 +261,8 @@ def _checked(profile: Any, path: Path) -> tuple[str, dict[str, str]]:
         raise InputError(f'{path} is not a profile: it has no "axes"; `cerify identify --json` writes one')
     if (version := profile.get("profile", PROFILE)) != PROFILE:
         raise InputError(
-            f"{path} is a profile of version {version!r}, but this cerify reads version {PROFILE}: have it written "
-            f'again by `cerify identify --json`, or change it to "profile": {PROFILE}, if all its axes still exist'
+            f"{path} is a profile of version {version!r}, but this cerify reads version {PROFILE}: write it "
+            f'again with `cerify identify --json`, or change it to "profile": {PROFILE}, if all its axes still exist'
         )
     language = profile.get("language", DEFAULT)
     known = AXES.get(language) if isinstance(language, str) else None
@@ -284,10 +284,10 @@ def _checked(profile: Any, path: Path) -> tuple[str, dict[str, str]]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# A second opinion on a query and a stream: the matches by the plain definition, which skips no clause.
+# A second opinion on a query and a stream: the matches by the plain definition, which follows every clause.
 
 CLAUSES = Budget(valuations=50_000)
-"""How many clauses are followed, which bounds the time: without a memory a query over a long stream has too many."""
+"""The limit of clauses to follow: without memoization, a query over a long stream has too many."""
 
 
 def second_opinion(

@@ -52,8 +52,8 @@ from cerify.semantics.predicates import (
 from cerify.semantics.values import Value, ValueType
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What a defect may depend on: the operators of a query, those inside its filters, and absent values; and how to do
-# without one of them.
+# Elements, on which a defect may depend: the operators of a query, those inside its filters, and absent values; and how
+# to remove one of them.
 
 Elements: TypeAlias = frozenset[str]
 Pair: TypeAlias = tuple[Any, Stream]
@@ -63,13 +63,13 @@ ABSENT = "absent"
 """The element of a case in which an event lacks an attribute that the query reads."""
 
 UNBOUND = "unbound"
-"""The element of a query that names a variable which nothing binds."""
+"""The element of a query that names a variable that nothing binds."""
 
 TYPES = [f"{letter}{number}" for number in range(100) for letter in "ABCDEFGH"]  # names for new event types
-CHOICES = 8  # ways to put operands in the place of operators
-ALTERNATIVES = 40  # pairs without an element that are looked at
-LOOKED_AT = 200  # queries that are looked at for these; of long queries there are very many
-FURTHER = 100  # the same for those that are one reduction further away
+CHOICES = 8  # ways to replace operators by operands
+ALTERNATIVES = 40  # pairs without an element that are tried
+LOOKED_AT = 200  # queries that are checked to find these; a long query has very many variants
+FURTHER = 100  # pairs that are tried after one more reduction
 
 
 def operations_of(language: Language[Any]) -> QueryOperations[Any] | None:
@@ -209,9 +209,7 @@ def of_another_type(operations: QueryOperations[Q], query: Q, S: Stream) -> Iter
 
 
 def _tuned(operations: QueryOperations[Q], query: Q, S: Stream) -> Iterator[Q]:
-    """Yield the query with numbers of the stream as its constants, because then its tests divide the values
-    elsewhere.
-    """
+    """Yield the query with a number of the stream as all its numeric constants, so that it accepts other events."""
     if not operations.constants(query):
         return
     values = {v for event in S for v in event.attributes.values() if isinstance(v, int | float) and type(v) is not bool}
@@ -235,7 +233,7 @@ def _filled(read: set[str], S: Stream) -> Iterator[Stream]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Cases up to names: event types, variables and attributes in the order in which they occur.
+# Canonical names of event types, variables and attributes, in the order in which they occur.
 
 WORD = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|[A-Za-z_]\w*")  # a string and a quoted name are words too
 CANONICAL_TYPES, VARIABLES, ATTRIBUTES = "ABCDEFGH", "XYZUVW", "xyzuvw"
@@ -301,15 +299,15 @@ def _letters(letters: str) -> Iterator[str]:
 
 
 Ask: TypeAlias = Callable[[Case, Any, Stream], CaseResult]
-"""The result of a case, whose query and stream are given parsed as well."""
+"""Returns the result of a case, given the case, its parsed query and its stream."""
 
-QUESTIONS = 30_000  # to the engine, for all failures together
-SLOW_SECONDS = 180.0  # for questions that are not answered
-SLOW_SHARE = 0.2  # of the time of a search with a limit, for these
-TRIES = 600  # queries and streams looked at to shrink one failure
+QUESTIONS = 30_000  # that the engine gets for all failures together
+SLOW_SECONDS = 180.0  # spent on questions that are not answered
+SLOW_SHARE = 0.2  # the same, as a share of the time limit of a search
+TRIES = 600  # queries and streams that are tried to shrink one failure
 SEEDS = 2  # failures of each signature that are shrunk
-MOST_RETYPED = 5  # events of a case of which some are given another type
-DEPTH = 60  # cases that one failure is taken apart into
+MOST_RETYPED = 5  # longest stream whose events get other types
+DEPTH = 60  # cases into which one failure may be divided
 
 INTERRUPTED = "the search for smaller cases was interrupted"
 
@@ -417,7 +415,7 @@ class Peeler:
         for done, result in enumerate(ordered):
             progress(done, len(ordered))
             found = {} if self.stopped else self._signatures_in_time(result)
-            if self.stopped:  # what was asked does not suffice for a signature
+            if self.stopped:  # the answers so far do not determine a signature
                 found = self._unasked(result, groups)
             for signature, failing in found.items():
                 if signature not in groups and not self.stopped:
@@ -571,9 +569,7 @@ class Peeler:
     # --- the smallest case --------------------------------------------------------------------------------------------
 
     def _reduced(self, groups: dict[Signature, list[Failing]]) -> list[Kernel]:
-        """Return the kernels, except those that show the failure of a kernel with fewer elements, only in a larger
-        query.
-        """
+        """Return the kernels, except those whose failure a kernel with fewer elements already shows."""
         kernels: dict[Signature, Kernel] = {}
         explained: dict[Signature, Signature] = {}
         for signature in sorted(

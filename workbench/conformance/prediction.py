@@ -39,9 +39,9 @@ from cerify.semantics.events import Match, Stream
 INTERPRETATIONS: Mapping[str, Interpretation] = {
     name: language.hypotheses() for name, language in LANGUAGES.items() if language.hypotheses is not None
 }
-"""Of each language with hypotheses its axes and its interpreter at a point of them."""
+"""For each language with hypotheses, its axes and its interpreter."""
 STAGES: Mapping[str, Sequence[Stage]] = {name: one.stages for name, one in INTERPRETATIONS.items() if one.stages}
-"""Of each language the stages of questions by which an engine is identified."""
+"""For each language, the stages of questions that identify an engine."""
 AXES: Mapping[str, Mapping[str, Axis]] = {name: one.axes for name, one in INTERPRETATIONS.items()}
 """For each language its axes by name."""
 
@@ -81,13 +81,13 @@ def answer(
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What an engine at a point of the axes answers, computed once for all points that agree on what bears on the query.
+# The matches of an engine with given choices, computed once for all choices that agree on the axes of the query.
 
 Unanswered = Literal["error", "unmodelled"]
-"""An engine with these choices answers with an error; what it answers is not modelled."""
+"""error: an engine with these choices reports an error; unmodelled: its answer is not modelled."""
 
 Chosen: TypeAlias = tuple[str, ...] | str
-"""The values of the axes that bear on a query; of a single one the value itself."""
+"""The values of the axes that can affect a query; if there is one axis, its value without a tuple."""
 
 
 @dataclass(frozen=True)
@@ -199,12 +199,12 @@ class MatchPredictor:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What an engine at a point of the axes answers to a question, as far as a profile looks at answers.
+# The answers of an engine with given choices to questions, reduced to what a profile compares.
 
 EngineAnswer: TypeAlias = (
     frozenset[tuple[int, tuple[int, ...]]] | frozenset[Match] | Literal["error", "unmodelled", "no answer"]
 )
-"""The matches of an answer by position and events, or wholly; a word where there are none."""
+"""The whole matches of an answer, or only their positions and events; a word if they are unknown."""
 
 
 class Predictor(MatchPredictor):

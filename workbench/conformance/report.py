@@ -200,7 +200,7 @@ def matches_json(matches: Any) -> list[Json]:
 # ---------------------------------------------------------------------------------------------------------------------
 # A conformance run as text for a terminal, and each defect as text for a bug tracker.
 
-NAMED = 6  # cases of a defect that are listed by their ids
+NAMED = 6  # ids of cases that are listed for a defect
 
 
 def opening(report: Report) -> str:
@@ -288,7 +288,7 @@ def cause_text(defect: Defect) -> str:
         text += f"\n{says}"
     if not first.helps:
         return text
-    left = f"\nheld to that, {first.then:,} of the {first.now:,} failing cases still fail" if first.then else ""
+    left = f"\nwith this choice, {first.then:,} of the {first.now:,} failing cases still fail" if first.then else ""
     return f"{text}\nif that is meant: {entitled(defect, first)}{left}"
 
 
@@ -348,7 +348,7 @@ def issue_text(defect: Defect, report: Report) -> str:
             else []
         ),
         *([alike[:1].upper() + alike[1:] + "."] if (alike := alike_text(defect, report)) else []),
-        "To see it again:\n```\n" + "\n".join(again(defect, report)) + "\n```",
+        "To reproduce it:\n```\n" + "\n".join(again(defect, report)) + "\n```",
         f"It explains {plural(len(defect.cases), 'failing case')} of the suite: {count_of(defect.cases, NAMED)}.",
     ]
     return "\n\n".join(parts)
@@ -411,9 +411,9 @@ EXPLANATION: dict[Outcome, str] = {
     "error": "the engine answered with an error",
     "crashed": "the engine's process ended before it answered",
     "timeout": "no answer within the time limit",
-    "memory": "stopped because it passed the memory cap",
-    "protocol": "what it wrote is not an answer of the protocol",
-    "not_run": "not asked: the restarts were used up, or the engine never came back from one of its operators",
+    "memory": "the engine was stopped because it exceeded the memory cap",
+    "protocol": "the output is not a valid answer of the protocol",
+    "not_run": "not run: no restarts are left, or the engine has answered no query with one of the operators",
     "disputed": "cerify contradicts itself about the expected matches: no fault of the engine, please report it",
 }
 LABEL: dict[Outcome, str] = {outcome: outcome.replace("_", " ") for outcome in EXPLANATION}
@@ -626,7 +626,7 @@ def badge(report: Report) -> str:
 # ---------------------------------------------------------------------------------------------------------------------
 # Conformance runs that were stored as JSON: a baseline of known failures, and the trend over versions.
 
-GIVE = "give the whole of what `cerify conform --json` printed"
+GIVE = "give the whole output of `cerify conform --json`"
 CASE: Mapping[str, type | tuple[type, ...]] = {"id": str, "outcome": str}
 SUMMARY: Mapping[str, type | tuple[type, ...]] = {
     "summary.engine.name": str,
@@ -634,7 +634,7 @@ SUMMARY: Mapping[str, type | tuple[type, ...]] = {
     "summary.totals.passed": int,
     "summary.totals.skipped": int,
     "summary.cases": int,
-    "summary.claimed": (int, type(None)),  # runs of earlier versions do without these
+    "summary.claimed": (int, type(None)),  # runs of earlier versions lack these
     "summary.defects": (list, type(None)),
     "summary.held_to": (str, type(None)),
 }
@@ -659,9 +659,9 @@ def read_stored(path: Path) -> Stored:
     if not lines:
         raise InputError(f"{path} is empty: {GIVE}")
     (_, first), *cases = lines
-    _require(first, SUMMARY, f"{path} is no run")
+    _require(first, SUMMARY, f"{path} is not a stored run")
     for where, case in cases:
-        _require(case, CASE, f"{where} is no case")
+        _require(case, CASE, f"{where} is not a case")
     if len(cases) < (all_ := first["summary"]["cases"]):
         raise InputError(f"{path} was cut: it has the results of {len(cases):,} of its {all_:,} cases; {GIVE}")
     return Stored(first["summary"], {case["id"]: case for _, case in cases})
@@ -674,7 +674,7 @@ def _require(obj: Any, fields: Mapping[str, type | tuple[type, ...]], where: str
         for part in name.split("."):
             value = value.get(part) if isinstance(value, dict) else None
         if not isinstance(value, types):
-            raise InputError(f"{where}: its field {name} is missing or not of its kind; {GIVE}")
+            raise InputError(f"{where}: the field {name} is missing or has the wrong type; {GIVE}")
 
 
 def against(report: Report, baseline: Stored) -> Report:

@@ -36,14 +36,14 @@ from cerify.semantics.events import TIME, Event, Match, Stream
 from cerify.semantics.values import Value
 
 DIAGNOSIS_SECONDS = 300.0
-EXPECTED_SECONDS = 2.0  # for what is expected of a smaller case; one that takes longer is not looked at
-JUDGING = 0.5  # the share of the seconds of a diagnosis, at most, in which failing cases are judged again
-ALIKE = 10  # answers, at least, that are the same error, before that is all there is to say
-KEPT = 2  # restarts that no smaller case of a query without an answer uses, so that causes can be asked about
-ASKED_AGAIN = 3  # times that the cases of a defect are, to see whether the answers stay the same
+EXPECTED_SECONDS = 2.0  # to compute the expected matches of a smaller case; if it takes longer, the case is skipped
+JUDGING = 0.5  # largest share of the diagnosis time for judging failing cases again
+ALIKE = 10  # least number of answers, all with the same error, for a report of this error alone
+KEPT = 2  # restarts that are kept for questions about causes, and not used to shrink unanswered queries
+ASKED_AGAIN = 3  # times that the cases of a defect are run again, to check that the answers stay the same
 
 STEERED = frozenset({"sigma"})
-"""Languages of rules with axes and with logs to ask about, `logs_to_ask`."""
+"""Rule languages whose causes are searched rule by rule, with further logs (`logs_to_ask`)."""
 
 Progress = Callable[[str, int, int], None]
 """Called with the name of a step, how much of it is done, and how much there is."""
@@ -83,13 +83,13 @@ def conform(
 
     argv: the command and its arguments. It speaks the protocol of cerify.protocol on its standard input and output.
     cases: as `cerify.conformance.cases.load` returns them; load(None) is the built-in suite. suite: the name of the
-    suite, for the report. limits: how long the engine may take for an answer, and how large an answer may be. progress:
+    suite, for the report. limits: the engine's time for its start and each answer, its memory, its restarts. progress:
     called with the name of a step, how much of it is done, and how much there is. diagnosis_seconds: the time for
     judging failing cases again and for searching smaller cases and causes. oracle: what the right answers are: by the
-    definition, or by other choices that the engine is entitled to. announce: called with each kind of failure as soon
-    as it is found: with the kind, the operators that it depends on, and a case that is perhaps not yet the smallest.
-    by_rule: whether the cases are test logs of rules: then causes are searched rule by rule, with further logs. The
-    report includes the results on these.
+    definition, or by other choices that the engine is entitled to. announce: called for each kind of failure as soon as
+    it is found, with the kind, the operators that it depends on, and a case that may not be the smallest.
+    by_rule: whether the cases are test logs of rules. If so, causes are searched rule by rule, with further logs, whose
+    results are in the report too.
 
     A failure is shrunk, and failures with one cause are one defect of the report. A KeyboardInterrupt ends the run
     early; what was found until then is in the report. Raises InputError if the engine does not start.
@@ -100,7 +100,7 @@ def conform(
         results, ended = run_all(engine, asked, oracle, progress)
         info = engine.info
         if ended:
-            engine.close()  # it is not asked to stop, which may take it seconds
+            engine.close()  # at once: to send a stop message may take seconds
     results = [
         replace(r, outcome="protocol", matches=None, detail=engine.twice[r.case.id]) if r.case.id in engine.twice else r
         for r in results
@@ -115,7 +115,7 @@ def conform(
     if (error := same_error(results)) is not None:
         defects = [error]
     elif failures and not ended:
-        # what is shrunk has to be asked, or a query that the engine answers well is shown
+        # shrinking must run each smaller case, because the engine may answer it correctly
         with Engine(argv, limits, restarts, replace(engine.losses, skips=False)) as again:
 
             def ask(case: Case, query: Any, S: Stream) -> CaseResult:
@@ -154,11 +154,11 @@ def _diagnosed(
     """Return the defects behind failures. After an interrupt return the defects found so far, and end the engine."""
     try:
         defects = defects_behind(peeler, failures, results, progress)
-    except KeyboardInterrupt as interrupt:  # between two searches: once more, with the answers there are
+    except KeyboardInterrupt as interrupt:  # interrupted between two searches: repeat with the answers so far
         peeler.stop(interrupt)
         defects = defects_behind(peeler, failures, results, progress)
     if peeler.watch.interrupted:
-        engine.close()  # it is not asked to stop, which may take it seconds
+        engine.close()  # at once: to send a stop message may take seconds
         return defects
     with suppress(KeyboardInterrupt):
         return [unsteady(defect, engine.run) for defect in defects]
@@ -293,7 +293,7 @@ def disputed_by(result: CaseResult, by: str, second: Collection[Match]) -> CaseR
 # One query on all short streams: how often an engine is wrong, and on which shortest one.
 
 MOST = 200_000  # streams
-VALUES = 3  # of each attribute
+VALUES = 3  # values of each attribute
 OTHERS = ("Z", "Other", "Nothing")  # names for a type that the query does not name
 
 
@@ -375,7 +375,9 @@ def search(
     letters = events_of(language, query)
     planned = sum(len(letters) ** length for length in range(1, longest + 1))
     if planned > MOST:
-        raise InputError(f"there are {planned:,} streams of at most {longest} events; at most {MOST:,} are tried")
+        raise InputError(
+            f"there are {planned:,} streams of at most {longest} events, at most {MOST:,} are tried: use fewer"
+        )
     wrong: list[CaseResult] = []
     disputed: list[CaseResult] = []
     asked = skipped = 0

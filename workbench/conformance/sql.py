@@ -74,7 +74,7 @@ def build_clauses(q: MatchRecognize, length: int) -> list[MatchRecognize]:
     for e in q.partition:
         if not isinstance(e, rows.RowColumn):
             raise Unsupported(
-                "PARTITION BY may only have columns here, since the answer separates matches by them", e.span
+                "PARTITION BY may only have columns here, because their values tell which match a row is in", e.span
             )
     number = Measure(rows.RowMatchNumber(), NUMBER)
     q = replace(q, order=(*q.order, Order(rows.RowColumn(PLACE))))
@@ -150,7 +150,7 @@ def _with_table(S: Stream) -> str:
 
 
 def literal(value: Any) -> str:
-    """Return a value as SQL writes it."""
+    """Return a value as a literal of SQL."""
     return show_expression(rows.RowConstant(value))
 
 
@@ -163,7 +163,7 @@ def answer(case: Case, tables: Sequence[protocol.Json]) -> protocol.Json:
     try:
         found = matches(q, [list(_rows(table)) for table in tables])
     except (LookupError, TypeError, ValueError, Unsupported) as error:
-        raise InputError(f"the tables do not show matches: {type(error).__name__}: {error}") from None
+        raise InputError(f"the matches cannot be read from the tables: {type(error).__name__}: {error}") from None
     return {"id": case.id, "matches": list(map(protocol.json_of_match, found))}
 
 
@@ -231,7 +231,7 @@ def with_results(q: MatchRecognize, found: dict[Key, NumberedMatch], shown: Sequ
         if row[NUMBER] is None:  # a row without a match
             continue
         if _key(q, row) not in values:
-            raise Unsupported(f"a row of match {row[NUMBER]} is in the answer, but not among all rows of matches")
+            raise Unsupported(f"the rows with measures include match {row[NUMBER]}, which the rows with labels lack")
         for name in names:
             values[_key(q, row)][name].append(row[name.lower()])
     one = q.rows == "one"

@@ -67,7 +67,7 @@ class Watch:
         if self.seconds_left(share) < 0:
             raise DiagnosisStopped(f"{OVER} after {self.seconds:g} s")
         if self._until < math.inf and time.process_time() > self._until:
-            raise AllowanceOver(f"the search for a smaller case stopped after {self.allowance:g} s of the processor")
+            raise AllowanceOver(f"the search for a smaller case stopped after {self.allowance:g} s of processor time")
 
     def stop(self, why: str, interrupted: bool = False) -> None:
         """End the search; nothing more is searched from now on."""

@@ -362,7 +362,7 @@ def test_of_a_text_with_marks_of_its_own_language_no_other_is_named(run: Run) ->
         (["conform", "--engine", "automaton", "--feature", "sequence"], "did you mean seq, "),
         (
             ["conform", "--", "node engine.js"],
-            "give the program and its arguments apart, without quotation marks around",
+            "pass the program and its arguments as separate words, without quotation marks around",
         ),
         (["match", "--josn"], "no such option:? '?--josn'?; did you mean '--json'[?]\ntry: cerify match --help\n"),
         (["match", "--tim", "x"], "no such option:? '?--tim'?; did you mean '--time'[?]\ntry: cerify match --help\n"),

@@ -79,7 +79,7 @@ def test_the_names_of_operators_are_on_the_page_and_others_in_claims_are_named()
         "claims.sase.strategies: no operator has the name 'kleen'; did you mean 'kleene'?",
     ]
     *named, rest = unknown_names({"core-cel": {"operators": [f"x{i:02}" + "y" * 20_000 for i in range(33)]}})
-    assert (len(named), rest) == (20, "claims.core-cel.operators: nor have 13 more names")
+    assert (len(named), rest) == (20, "claims.core-cel.operators: 13 more names are unknown")
     assert max(map(len, named)) < 11_000
     (unlike,) = unknown_names({"core-cel": {"operators": ["kleene"]}})
     assert unlike.endswith("'kleene'; there are filter, last, max, nxt, or, plus, seq, strict")

@@ -1014,7 +1014,7 @@ def test_failures_are_judged_again_within_the_time_of_the_diagnosis(run: Run) ->
     assert (judged, unjudged, ended) == ([replace(r, second=r.case.matches) for r in failed], [], "")
     assert judge_all_again(failed, Oracle(), Watch(0)) == (failed, ["A B", "A A B"], "")
     argv = ("conform", "--feature", "seq", "--diagnosis-limit", "0", "--", sys.executable, "docs/guide/adapters/toy.py")
-    assert "Not judged again by the plain definition, since the time was over: 6 failed cases (" in run(*argv)[1]
+    assert "Not judged again by the plain definition, because time ran out: 6 failed cases (" in run(*argv)[1]
     summary = json.loads(run(*argv[:1], "--json", *argv[1:])[1].splitlines()[0])["summary"]
     assert len(summary["not_judged_again"]) == 6
 

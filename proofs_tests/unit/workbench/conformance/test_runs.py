@@ -224,7 +224,7 @@ def test_a_policy_of_several_lines_may_have_empty_ones(tmp_path: Path) -> None:
 def test_a_profile_of_another_version_is_refused(version: object, tmp_path: Path) -> None:
     path = tmp_path / "p.json"
     path.write_text(json.dumps({"profile": version, "language": "sase", "axes": {"window": "closed"}}))
-    with pytest.raises(InputError, match=r"version .*, but this cerify reads version 1: have it written again by"):
+    with pytest.raises(InputError, match=r"version .*, but this cerify reads version 1: write it again with"):
         read_policy(path)
 
 
@@ -453,7 +453,9 @@ def test_an_operator_on_which_an_engine_is_lost_is_not_asked_again_and_all_else_
     for query in ("A WITHIN 1 EVENTS", "(A ; B) WITHIN 2 EVENTS", "A+ WITHIN 2 EVENTS"):
         assert expected(query) is None
         losses.lose(replace(CASE, query=query), "crashed", "it died")
-    assert expected("(A OR B) WITHIN 1 EVENTS") == ("not asked, as 3 queries with within-events had no answer: it died")
+    assert expected("(A OR B) WITHIN 1 EVENTS") == (
+        "not run, because 3 queries with within-events had no answer: it died"
+    )
     assert [expected(query) for query in ("A ; B", "A+", "(A ; B) WITHIN 2 seconds")] == [None, None, None]
     losses.answer(replace(CASE, query="A WITHIN 3 EVENTS"))
     assert expected("A WITHIN 1 EVENTS") is None
@@ -835,7 +837,7 @@ def test_a_trend_compares_runs_that_were_held_to_the_same_choices(tmp_path: Path
 def test_a_file_that_is_no_run_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text("{}\n", encoding="utf-8")
-    with pytest.raises(InputError, match="is no run"):
+    with pytest.raises(InputError, match="is not a stored run"):
         read_stored(path)
     with pytest.raises(InputError, match=r"^no file .*none$"):
         read_stored(tmp_path / "none")
@@ -850,9 +852,9 @@ def test_a_file_that_is_no_run_is_refused(tmp_path: Path) -> None:
         ("", "is empty"),
         ("[]", "its field summary.engine.name is missing"),
         ('{"summary": {"engine": {"name": "e", "version": "1"}}}', r"its field summary\.totals\.passed is missing"),
-        ("RUN\n5", "line 2 is no case: its field id is missing"),
-        ('RUN\n{"id": [], "outcome": "failed"}', "line 2 is no case: its field id is missing"),
-        ('RUN\n{"id": "c1"}', "line 2 is no case: its field outcome is missing"),
+        ("RUN\n5", "line 2 is not a case: the field id is missing"),
+        ('RUN\n{"id": [], "outcome": "failed"}', "line 2 is not a case: the field id is missing"),
+        ('RUN\n{"id": "c1"}', "line 2 is not a case: the field outcome is missing"),
         ("RUN", "was cut: it has the results of 0 of its 2 cases"),
         ('RUN\n\n{"id": "c1", "outcome": "failed"}', "was cut: it has the results of 1 of its 2 cases"),
     ],
