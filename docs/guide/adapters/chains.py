@@ -9,7 +9,7 @@ def search(run, chain):
         raise Skip("no loops, no neighbours, no absence")
     events, key, window = run.values, chain.key, chain.window
     if window and window.kind == "attribute":
-        raise Skip("windows are of time or of events")
+        raise Skip("a window must be of time or of events")
     times = run.seconds() if window and window.kind == "time" else range(len(events))
     waiting = [[()]] + [[] for _ in chain.steps]
     for position, event in enumerate(events):

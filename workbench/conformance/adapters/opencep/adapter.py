@@ -56,15 +56,16 @@ def measured(run: Json, search: Search) -> dict[str, Any]:
 
 
 def matches(run: Json, search: Search, sources: list[str]) -> list[dict[str, Any]]:
-    """Return the matches that the engine reports for a query; append the source of its patterns to `sources`. Raises
-    Skip for an unsupported query.
+    """Return the matches that the engine reports for a query; append the source of its patterns to `sources`.
+
+    Raises NotExpressible for an unsupported query.
     """
     if run.get("tree") is None:
         raise NotExpressible("the query does not parse")
     if run["output"] != "matches" or run.get("selection", "all") != "all":
-        raise NotExpressible("only matches, and all of them")
+        raise NotExpressible("only the output of all matches is supported")
     if any("timestamp" in attributes.values() for attributes in (run.get("schema") or {}).values()):
-        raise NotExpressible("conditions compare numbers, strings and truth values")
+        raise NotExpressible("attributes must be numbers, strings or truth values")
     patterns, window = MODULES[run["language"]].translated(run["tree"])
     seconds = seconds_of(run["events"], window)
     found = set()
@@ -84,7 +85,7 @@ def seconds_of(events: Sequence[Json], window: Window | None) -> list[float]:
     if not all(isinstance(time, int) for time in times):
         times = [_instant(time) for time in times]
     if times != sorted(times):
-        raise NotExpressible("OpenCEP takes events in the order of time")
+        raise NotExpressible("events must be in the order of time")
     return [time - times[0] for time in times]
 
 

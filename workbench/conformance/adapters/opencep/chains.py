@@ -92,15 +92,15 @@ Search = Callable[[Alternative, Window | None, Sequence[Json], Sequence[float]],
 
 
 def translated(tree: Json) -> tuple[list[Alternative], Window | None]:
-    """Return the alternatives of a formula and its window. Raises Skip for what OpenCEP cannot express."""
+    """Return the alternatives of a formula and its window. Raises NotExpressible for what OpenCEP cannot express."""
     for node in nodes(tree):
         if node["node"] in NOT_COMPARED or (node["node"] == "Attribute" and node["name"] == "time"):
-            raise NotExpressible("conditions compare attributes, which are numbers, strings or truth values, with each other")
+            raise NotExpressible("conditions must compare attributes that are numbers, strings or truth values")
     window, tree = _hoisted(tree)
     found = _alternatives(tree, (f"e{number}" for number in count()))
     labelled = [[bool(leaf.labels) for leaf in one.leaves] for one in found]
     if not all(map(any, labelled)) or (window is not None and not all(map(all, labelled))):
-        raise NotExpressible("a pattern reports all its events, and its window is around all of them")
+        raise NotExpressible("a match must keep some of its events, and under a window all of them")
     return found, window
 
 
@@ -121,7 +121,7 @@ def _hoisted(tree: Json) -> tuple[Window | None, Json]:
             return Window(window["count"] - 1, False), tree["phi"]
         if window["node"] == "TimeWindow":
             return Window(window["amount"] * SECONDS[window["unit"]], True), tree["phi"]
-        raise NotExpressible("windows are of time")
+        raise NotExpressible("windows on attributes are not supported")
     if tree["node"] in ("Filter", "In"):
         window_, phi = _hoisted(tree["phi"])
         return window_, {**tree, "phi": phi}
@@ -154,9 +154,9 @@ def _alternatives(tree: Json, names: Iterator[str]) -> list[Alternative]:
             found = (_filtered(one, tree["condition"]) for one in _alternatives(tree["phi"], names))
             return [one for one in found if one is not None]
         case "Within":
-            raise NotExpressible("a pattern has one window, around all of it")
+            raise NotExpressible("a window must be around the whole pattern")
         case other:
-            raise NotExpressible(f"OpenCEP has SEQ, AND, OR and Kleene closures, and no {other}")
+            raise NotExpressible(f"OpenCEP has SEQ, AND, OR and Kleene closures, but no {other}")
 
 
 def _joined(node: str, left: Alternative, right: Alternative) -> Alternative:
@@ -176,7 +176,7 @@ def _joined(node: str, left: Alternative, right: Alternative) -> Alternative:
 
 def _require_single(*steps: Leaf | PatternOperator) -> None:
     if not all(isinstance(step, Leaf) and step.labels and not step.closure for step in steps):
-        raise NotExpressible("a contiguous sequence is of single events")
+        raise NotExpressible("contiguous steps must be single events")
 
 
 def _steps(root: PatternOperator) -> tuple[Leaf | PatternOperator, ...]:
@@ -190,7 +190,7 @@ def _single(root: PatternOperator) -> Leaf | PatternOperator:
 def _closure(tree: Json, names: Iterator[str], least: int, most: int | None) -> Alternative:
     below = _alternatives(tree["phi"], names)
     if len(below) != 1 or len(below[0].leaves) != 1 or below[0].leaves[0].closure or least < 1:
-        raise NotExpressible("a Kleene closure is of single events of one type")
+        raise NotExpressible("a Kleene closure must be of single events of one type")
     (leaf,) = below[0].leaves
     return replace(below[0], root=PatternOperator("SEQ", (replace(leaf, least=least, most=most),)))
 

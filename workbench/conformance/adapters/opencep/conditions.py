@@ -8,7 +8,7 @@ from typing import Any
 
 Json = Mapping[str, Any]
 Taken = Mapping[str, Any]
-"""By the name of a step its event, of a closure the list."""
+"""Maps the name of a step to its event, and the name of a closure to its list of events."""
 COMPARE = {"=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 
 

@@ -1,6 +1,4 @@
-"""OpenCEP, to be imported when its checkout is on the path: search a pattern in a stream, with the time of each
-report.
-"""
+"""Search a pattern in a stream by OpenCEP, and record where it reports matches. Its checkout must be on the path."""
 
 import collections
 import collections.abc
@@ -13,7 +11,7 @@ from chains import Alternative, Json, Match, Window
 from conditions import Code
 from patterns import build_pattern
 
-collections.Callable = collections.abc.Callable  # OpenCEP imports it from here, where Python 3.10 has it no more
+collections.Callable = collections.abc.Callable  # OpenCEP imports it from collections, which lacks it since Python 3.10
 
 from base.DataFormatter import DataFormatter, EventTypeClassifier  # noqa: E402
 from base.Pattern import Pattern  # noqa: E402

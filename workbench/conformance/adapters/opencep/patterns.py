@@ -5,7 +5,7 @@ from typing import Any
 from chains import Alternative, Condition, Leaf, PatternOperator, Window
 from conditions import Code
 
-UNBOUNDED = 1_000_000  # the days of a pattern without a window
+UNBOUNDED = 1_000_000  # days: the window of a pattern that has none
 
 
 class Source(str):

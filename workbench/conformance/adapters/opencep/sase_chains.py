@@ -14,21 +14,21 @@ CLAIMS = {
     "ordered_time": True,
 }
 PLACES = {"only": 0, "first": 0, "previous": -2, "current": -1, "last": -1}
-"""Where the event of a reference is among those that a component has so far."""
+"""The index of the event of a reference among the events that its component has so far."""
 RANKS = {"only": 0, "first": 0, "previous": 1, "current": 2, "last": 3}
-"""The order of references to the events of one component; by the last, a condition is looked at earlier or later."""
+"""The order of references to the events of one component; the last decides when a condition is tested."""
 LEAST = 1e-6  # seconds between two times: a window of SASE+ is open, one of OpenCEP is closed
 
 
 def translated(tree: Json) -> tuple[list[Alternative], Window | None]:
-    """Return the pattern of a query and its window. Raises Skip for what OpenCEP cannot express."""
+    """Return the pattern of a query and its window. Raises NotExpressible for what OpenCEP cannot express."""
     if tree["node"] != "Query" or tree["having"] or tree["source"] or tree["returned"]["non_overlap"]:
         raise NotExpressible("only one block without HAVING and NON-OVERLAP is translated")
     if any(node["node"] in NOT_COMPARED | {"Aggregate"} for block in tree["where"] for node in nodes(block)):
-        raise NotExpressible("conditions compare attributes, which are numbers, strings or truth values, with each other")
+        raise NotExpressible("conditions must compare attributes that are numbers, strings or truth values")
     pattern = tree["pattern"]
     if pattern[0]["negated"] or pattern[-1]["negated"] or any(k["negated"] and k["kleene"] for k in pattern):
-        raise NotExpressible("a negated component is a single event between two others")
+        raise NotExpressible("a negated component must be a single event between two others")
     _require_any(tree)
     leaves = [_leaf(component, number) for number, component in enumerate(pattern)]
     of = {component["variable"]: leaf for component, leaf in zip(pattern, leaves)}
@@ -50,13 +50,13 @@ def _require_any(tree: Json) -> None:
     strategies = {a["variable"]: (b["strategy"], a["cut"]) for b in tree["where"] for a in b["arguments"]}
     for component in tree["pattern"]:
         if not component["negated"] and strategies.get(component["variable"]) != ("skip_till_any_match", False):
-            raise NotExpressible("MATCH_ANY means skip till any match for all components, without !")
+            raise NotExpressible("only skip till any match for all components, without !, is translated")
     if any(conjunct["underlined"] for block in tree["where"] for conjunct in block["conjuncts"]):
         raise NotExpressible("there are no partitions")
 
 
 def _leaf(component: Json, number: int) -> Leaf:
-    """Return a component, named so that conditions may have the name in Python."""
+    """Return the leaf of a component. Its name is a name in Python too, for the source of conditions."""
     least = 1 if component["kleene"] else None
     variable = component["variable"]
     labels = frozenset() if component["negated"] else frozenset([variable])
@@ -95,7 +95,7 @@ def _condition(tree: Json, leaves: Sequence[Leaf], of: Mapping[str, Leaf]) -> Co
         raise NotExpressible("a condition mentions at most one negated component")
     last = next((leaf for leaf in mentioned if leaf.absent), mentioned[-1])
     ranks = {RANKS[node["place"]] for node in references if of[node["variable"]] is last}
-    if last.closure and len(mentioned) == 1 and ranks != {2}:  # OpenCEP would look at each event by itself
+    if last.closure and len(mentioned) == 1 and ranks != {2}:  # OpenCEP would test each event by itself
         other = next((leaf for leaf in leaves if not leaf.absent and leaf is not last), None)
         if other is None:
             raise NotExpressible("a condition on a Kleene closure must be on each of its events")
@@ -109,7 +109,7 @@ def _condition(tree: Json, leaves: Sequence[Leaf], of: Mapping[str, Leaf]) -> Co
         return attribute(event, reference["name"])
 
     code = predicate(tree, value)
-    if last.closure and 3 not in ranks and ranks != {0}:  # it is looked at whenever the closure has taken one more
+    if last.closure and 3 not in ranks and ranks != {0}:  # it is tested whenever the closure has taken one more event
         least = 1 if ranks == {2} else 2
         code = every(code, {last.name: call(beginnings, call(events, value_of_name(last.name)), constant(least))})
     return Condition(tuple(leaf.name for leaf in mentioned), code)

@@ -53,12 +53,12 @@ def pattern_of(run: RunMessage, chain: Chain) -> Any:
         run.translate("".join(f".{word}({step.type})" for word in words) + ("  # loop" * (step.most is None)))
     for absence in chain.absences:
         if (absence.after, absence.until) != (0, last) or last == 0:
-            raise Skip("an absence can only be asked after the first event, up to the last")
+            raise Skip("an absence must reach from the first event to the last")
         builder.haltcondition(forbidding(run, absence))
     if (window := chain.window) is not None:
         places = {"time": run.seconds, "events": lambda: range(len(run.events))}.get(window.kind)
         if places is None:
-            raise Skip("a window is of time or of events")
+            raise Skip("a window must be of time or of events")
         at, width = list(places()), window.width - (window.kind == "events")
         builder.haltcondition(
             lambda event, history: isinstance(event.data, int) and at[event.data] - at[history.first().data] > width

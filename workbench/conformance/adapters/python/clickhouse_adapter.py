@@ -107,16 +107,16 @@ def call_of(tree: Json, mode: str | None) -> str:
         if len(tree["steps"]) < 2:
             raise Skip("sequenceMatchEvents needs at least two conditions", MANUAL)
         if not re.search(r"\(\?[0-9]", tree["pattern"]):
-            raise Skip("sequenceMatchEvents answers with rows of conditions, but this pattern has no condition", MANUAL)
+            raise Skip("sequenceMatchEvents returns the rows of conditions, but this pattern has no condition", MANUAL)
         return f"sequenceMatchEvents({text_of(tree['pattern'])})(time, {steps})"
     if tree["start"] != "best" or tree["order"] != "stream" or tree["between"] is not None:
-        raise Skip("windowFunnel has its own start and order, and no excluded events", MANUAL)
+        raise Skip("windowFunnel has a fixed start and order, and no excluded events", MANUAL)
     window = tree["window"] and tree["window"]["window"]
     if window is None or window["node"] != "TimeWindow":
-        raise Skip("windowFunnel has a window of time", MANUAL)
+        raise Skip("windowFunnel needs a window of time", MANUAL)
     width = window["amount"] * SECONDS[window["unit"]]
     if width != int(width):
-        raise Skip("a window is a whole number of seconds", MANUAL)
+        raise Skip("a window must be a whole number of seconds", MANUAL)
     mode = tree["mode"] or mode
     modes = [] if mode in (None, "windowFunnel") else [text_of(one) for one in str(mode).split(",")]
     return f"windowFunnel({', '.join([str(int(width)), *modes])})(time, {steps})"
@@ -161,7 +161,7 @@ def compute_answers(run: RunMessage, database: ChdbDatabase, mode: str | None) -
         raise AdapterProblem("the query does not parse", "parse")
     times = run.seconds()
     if any(time < 0 or time != int(time) for time in times):
-        raise Skip("times are whole seconds since 1970")
+        raise Skip("times must be whole seconds since 1970")
     events = [event | {"time": int(time)} for event, time in zip(run.events, times, strict=True)]
     columns, by, call = columns_of(events, tree), tree["by"], call_of(tree, mode)
     if by is not None and by not in columns:
@@ -181,7 +181,7 @@ def compute_answers(run: RunMessage, database: ChdbDatabase, mode: str | None) -
     for value, moments in rows:
         taken = [places[value, moment] for moment in moments]
         if any(len(some) > 1 for some in taken):
-            raise Skip("sequenceMatchEvents answers with times, but two rows of a key have the same time")
+            raise Skip("sequenceMatchEvents returns times, but two rows of a key have the same time")
         if taken:
             found.append(_row({"key": value, "positions": [position for (position,) in taken]}))
     return found

@@ -2,7 +2,7 @@
 
     python clips_adapter.py
 
-An event is a fact, and each firing of the rule a match: production systems join all facts that fit. Events are asserted
+An event is a fact. Each firing of the rule is a match, since production systems join all facts that fit. Events are asserted
 one after the other, and the rules run after each, so that a match is reported at the event that completes it.
 """
 
@@ -35,7 +35,7 @@ def constant_of(value: Any) -> str:
         return json.dumps(value)
     if isinstance(value, int | float) and "e" not in repr(value) and abs(value) < 2**63:
         return repr(value)
-    raise Skip("constants are numbers without exponents, texts of ASCII and truth values", LINK)
+    raise Skip("constants must be numbers without exponents, ASCII strings or truth values", LINK)
 
 
 def comparison_of(left: str, comparator: str, right: str) -> str:
@@ -51,7 +51,7 @@ class ChainRule:
         self.rounds = []
         for n, step in enumerate(chain.steps):
             if step.least != step.most:
-                raise Skip("a pattern of a rule takes one fact", LINK)
+                raise Skip("a pattern of a rule takes one fact, so a step needs a fixed number of events", LINK)
             self.rounds += [n] * step.least
         self.tests = [self.condition(tree, k) for k, n in enumerate(self.rounds) for tree in chain.steps[n].conditions]
         for k, (n, m) in enumerate(pairwise(self.rounds)):
@@ -60,13 +60,13 @@ class ChainRule:
         for one in chain.across:
             plain = one.comparison()
             if plain is None or any(chain.steps[s].most != 1 for s in (plain[0], plain[3])):
-                raise Skip("conditions across steps compare two attributes")
+                raise Skip("a condition across steps must compare two attributes of single events")
             places = [self.rounds.index(plain[s]) for s in (0, 3)]
             self.tests.append(comparison_of(self.value(places[0], plain[1]), plain[2], self.value(places[1], plain[4])))
         last = len(self.rounds) - 1
         if (window := chain.window) is not None:
             if window.kind == "attribute":
-                raise Skip("windows are of time or of events")
+                raise Skip("a window must be of time or of events")
             name, width = ("t", window.width) if window.kind == "time" else ("p", window.width - 1)
             self.tests.append(f"(<= (- ?{name}{last} ?{name}0) {width})")
         if (key := chain.key) is not None:
@@ -90,7 +90,7 @@ class ChainRule:
     def value(self, k: int | str, name: str) -> str:
         """Return the variable of an attribute of a pattern."""
         if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
-            raise Skip(f"no slot {name}")
+            raise Skip(f"{name} cannot be the name of a slot")
         return self.read.setdefault((k, f"x-{name}"), f"?v{k}-{name}")
 
     def condition(self, tree: dict[str, Any], k: int | str) -> str:
@@ -112,14 +112,14 @@ class ChainRule:
             case "Not":
                 return f"(not {self.condition(tree['operand'], k)})"
             case other:
-                raise Skip(f"no condition {other}")
+                raise Skip(f"conditions with {other} are not translated")
 
     def term(self, tree: dict[str, Any], k: int | str) -> str:
         if tree["node"] == "Attribute":
             return self.value(k, tree["name"])
         if tree["node"] == "Constant":
             return constant_of(tree["value"])
-        raise Skip(f"no term {tree['node']}")
+        raise Skip(f"terms with {tree['node']} are not translated")
 
     def text(self) -> str:
         """Return the rule."""

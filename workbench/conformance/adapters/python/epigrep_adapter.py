@@ -35,7 +35,7 @@ CLAIMS = {
 def pattern_of(chain: Chain, first: bool) -> dict[str, Any]:
     """Return the pattern of a chain in epigrep's JSON. Raises Skip for what it cannot express."""
     if any(step.is_loop or step.adjacent for step in chain.steps):
-        raise Skip("epigrep has no loops and no neighbours")
+        raise Skip("epigrep has no loops and no adjacent steps")
     steps = [
         {"atom": atom_of(step.type, step.conditions), "transition_from_previous": {"max_elapsed": None, "absence": []}}
         for step in chain.steps
@@ -57,10 +57,10 @@ def pattern_of(chain: Chain, first: bool) -> dict[str, Any]:
     for span in chain.spans:
         if span.kind in ("time", "events"):
             if span.last != span.first + 1:
-                raise Skip("a window of epigrep is from one step to the next")
+                raise Skip("a window must reach from one step to the next")
             bound(steps[span.last]["transition_from_previous"], span.width - (span.kind == "events"))
         elif span.kind != "key":
-            raise Skip("a window of epigrep is of time")
+            raise Skip("epigrep has no windows on attributes")
     for absence in chain.absences:
         if absence.after < 0 or absence.until != absence.after + 1 or absence.type == chain.steps[absence.until].type:
             raise Skip("epigrep excludes only events of another type, between a step and the next")
@@ -79,7 +79,7 @@ def atom_of(type_: str, conditions: Any) -> dict[str, Any]:
     predicates = []
     for attribute, comparator, value in plain_comparisons(conditions):
         if type(value) not in TAGS or attribute == "time":
-            raise Skip("epigrep compares numbers, strings and truth values")
+            raise Skip("conditions must compare numbers, strings or truth values")
         tagged = {TAGS[type(value)]: value}
         predicates.append({"attribute": attribute, "operator": OPERATORS[comparator], "value": tagged})
     return {"event_type": type_, "predicates": predicates, "reference_predicates": [], "captures": []}
@@ -89,12 +89,12 @@ def times_of(run: RunMessage, chain: Chain) -> list[int]:
     """Return the time of each event: whole seconds under a window of time, else positions."""
     kinds = {span.kind for span in chain.spans} - {"key"}
     if len(kinds) > 1:
-        raise Skip("epigrep has one kind of window in a pattern")
+        raise Skip("a pattern can have only one kind of window")
     if kinds != {"time"}:
         return list(range(len(run.events)))
     seconds = run.seconds()
     if any(time != int(time) for time in seconds):
-        raise Skip("epigrep has whole numbers as times")
+        raise Skip("times must be whole numbers of seconds")
     return [int(time) for time in seconds]
 
 
@@ -131,7 +131,7 @@ def attributes_of(event: dict[str, Any]) -> dict[str, Any]:
     """Return the attributes of an event, without its type and its time."""
     attributes = {name: value for name, value in event.items() if name not in ("type", "time")}
     if any(isinstance(value, datetime) for value in attributes.values()):
-        raise Skip("epigrep has no attributes that are times")
+        raise Skip("attributes cannot be times")
     return attributes
 
 

@@ -28,7 +28,7 @@ CLAIMS = {
 def rule_of(chain: Chain) -> str:
     """Return the rule of a chain. Raises Skip for what rules cannot express."""
     if chain.across or any(step.adjacent or step.adjacent_rounds for step in chain.steps):
-        raise Skip("EQL compares events only by keys, and has no neighbours")
+        raise Skip("EQL compares events only by keys, and has no adjacent steps")
     terms = [clause_of(step) for step in chain.steps for _ in range(runs_of(step))]
     window, key, last = chain.window, chain.key, len(chain.steps) - 1
     head, tail = "sequence", ""
@@ -36,15 +36,15 @@ def rule_of(chain: Chain) -> str:
         head += f" by {name_of(key)}"
     if window is not None:
         if window.kind != "time" or window.width != int(window.width):
-            raise Skip("maxspan is of time, in whole seconds")
+            raise Skip("maxspan must be a time in whole seconds")
         head += f" with maxspan={int(window.width)}s"
     for absence in chain.absences:
         if tail or (absence.after, absence.until) != (0, last):
-            raise Skip("EQL has one `until`, which counts from the first step on")
+            raise Skip("EQL has one `until`, which applies from the first step on")
         tail = f" until {clause_of(ChainStep(absence.type, frozenset(), absence.conditions))}"
     if len(terms) == 1:
         if head != "sequence" or tail:
-            raise Skip("a sequence has two steps")
+            raise Skip("a sequence needs at least two steps")
         return terms[0][1:-1]
     return f"{head} {' '.join(terms)}{tail}"
 
@@ -66,7 +66,7 @@ def clause_of(step: ChainStep) -> str:
 def name_of(text: str) -> str:
     """Return a name in the form of EQL. Raises Skip for other names."""
     if not re.fullmatch(r"[A-Za-z_]\w*", text) or text.lower() in WORDS or text == "time":
-        raise Skip(f"EQL has no name {text}")
+        raise Skip(f"{text} cannot be a name in EQL")
     return text
 
 
@@ -88,7 +88,7 @@ def condition_of(tree: dict[str, Any]) -> str:
             word = "and" if node == "Both" else "or"
             return f"({condition_of(tree['left'])} {word} {condition_of(tree['right'])})"
         case other:
-            raise Skip(f"no condition {other}")
+            raise Skip(f"conditions with {other} are not translated")
 
 
 def term_of(tree: dict[str, Any]) -> str:
@@ -97,13 +97,13 @@ def term_of(tree: dict[str, Any]) -> str:
         return name_of(tree["name"])
     if tree["node"] == "Constant":
         return constant_of(tree["value"])
-    raise Skip("conditions compare attributes and constants")
+    raise Skip("conditions must compare attributes or constants")
 
 
 def constant_of(value: Any) -> str:
     """Return a constant in EQL."""
     if isinstance(value, dict) or (isinstance(value, str) and "*" in value):
-        raise Skip("constants are numbers, truth values, and strings without wildcards")
+        raise Skip("constants must be numbers, truth values, or strings without wildcards")
     return json.dumps(value)
 
 
@@ -112,7 +112,7 @@ def search(run: RunMessage, chain: Chain) -> list[Found]:
     import eql
 
     if chain.key is not None and not all(compare(e.get(chain.key), "=", e.get(chain.key)) for e in run.values):
-        raise Skip("an event has no value for the key, which EQL needs in every event")  # a reading: null joins null
+        raise Skip("an event has no value for the key, which EQL needs in every event")  # in one reading, null joins null
     times = run.seconds() if chain.window is not None else list(range(len(run.events)))
     rule = rule_of(chain)
     run.translate(rule)

@@ -46,10 +46,10 @@ def pattern_of(tree: Json) -> str:
             bounds = {(0, None): "*", (1, None): "+", (0, 1): "?"}.get((low, high))
             if bounds is None:
                 bounds = f"{{{low}}}" if low == high else f"{{{low},{'' if high is None else high}}}"
-            reluctant = not tree["greedy"] and low != high  # a number of rounds has no preference, and no `?`
+            reluctant = not tree["greedy"] and low != high  # a fixed number of rounds takes no `?`
             return f"({pattern_of(tree['pattern'])}){bounds}{'?' * reluctant}"
         case other:
-            raise Skip(f"no {other} in a pattern", LINK)
+            raise Skip(f"{other} is not translated in a pattern", LINK)
 
 
 def accepts_no_rows(tree: Json) -> bool:
@@ -124,7 +124,7 @@ def expression_of(tree: Json, variable: str | None) -> str:
                 raise Skip("FIRST and LAST have no offset", LINK)
             return f"{tree['function']}({argument_of(tree['argument'])})"
         case other:
-            raise Skip(f"no {other} in {'a measure' if variable is None else 'DEFINE'}", LINK)
+            raise Skip(f"{other} is not translated in {'a measure' if variable is None else 'DEFINE'}", LINK)
 
 
 def sees_rows(tree: Any) -> bool:
@@ -146,26 +146,26 @@ def argument_of(tree: Json) -> str:
         return f"({argument_of(tree['left'])} {tree['operator']} {argument_of(tree['right'])})"
     if tree["node"] == "Constant":
         return constant_of(tree["value"])
-    raise Skip("an aggregate is of columns and numbers", LINK)
+    raise Skip("an aggregate may contain only columns, constants, +, - and *", LINK)
 
 
 def column_of(tree: Json, variable: str | None) -> str:
     """Return the SQL text of a column.
 
-    variable: the one whose condition in DEFINE has the column, which is read in the current row; None in a measure,
-    where the column is read in the variable's last row.
+    variable: the variable whose condition in DEFINE has the column. It is read in the current row, but in a measure
+    (None) in the variable's last row.
     """
     if variable is None:
         return f"LAST({argument_of(tree)})"
     if tree["variable"] not in (None, variable):
-        raise Skip("DEFINE sees the current row alone", LINK)
+        raise Skip("a condition in DEFINE can only read the current row", LINK)
     return name_of(tree["name"])
 
 
 def name_of(name: str) -> str:
     """Return a name as an identifier."""
     if "`" in name or "\\" in name:
-        raise Skip(f"no name {name!r}")
+        raise Skip(f"{name!r} cannot be an identifier")
     return f"`{name}`"
 
 
@@ -177,7 +177,7 @@ def constant_of(value: Any) -> str:
 
 
 def statement_of(run: RunMessage) -> tuple[str, bool, list[str]]:
-    """Return the statement, whether empty matches are among its answers, and the names of the measures."""
+    """Return the statement, one for the order of rows ("" if no match is empty), and the names of the measures."""
     tree = run.tree
     if tree is None or "sql" not in run.message:
         raise Skip("the query does not parse")
@@ -206,7 +206,7 @@ def statement_of(run: RunMessage) -> tuple[str, bool, list[str]]:
         for one in tree["order"]
     ]  # fmt: skip
     if any(one["node"] != "Column" for one in tree["partition"]):
-        raise Skip("PARTITION BY may only have columns here, since the answer separates matches by them", LINK)
+        raise Skip("PARTITION BY may only have columns here, because their values tell which match a row is in", LINK)
     keys = [name_of(one["name"]) for one in tree["partition"]]
     defined = [
         f"{name_of(name)} AS {expression_of(conditions[name], name) if name in conditions else 'TRUE'}" for name in variables
@@ -290,7 +290,7 @@ def rows_of(statement: str, run: RunMessage) -> list[Json]:
     except (Trap, WasmtimeError) as error:
         print(error, file=sys.stderr)
         sys.stderr.flush()
-        sys.exit(70)  # the engine is broken from here on: the harness starts it anew
+        sys.exit(70)  # the engine is unusable now: the harness restarts it
     return [json.loads(row.cell[0].string_value) for row in rows]
 
 
@@ -320,13 +320,13 @@ def with_empty(partitions: dict[str, list[Json]], orders: list[Json], skip: str,
     rest = [found for found in partitions.values() if not any(one["cerify_rows"] for one in found)]
     for places in (one["places"] for one in orders):
         found = next((starts[p] for p in places if p in starts), None)
-        if found is None:  # a partition of empty matches alone is told by their number
+        if found is None:  # a partition with only empty matches is recognised by their number
             found = next((one for one in rest if len(one) == len(places)), [])
             rest = [one for one in rest if one is not found]
         at = 0
         for one in sorted(found, key=lambda one: int(one["cerify_number"])):
             if at >= len(places):
-                raise AdapterProblem("there are more matches than rows at which one may begin")
+                raise AdapterProblem("GoogleSQL reports more matches than there are rows at which one may begin")
             match = match_of(one, places[at], names)
             yield match
             past = places.index(match["at"]) + 1 if skip == "past last row" and match["events"] else at + 1
@@ -341,7 +341,7 @@ def match_of(one: Json, empty_at: int | None, names: list[str]) -> Json:
     for row in taken:
         bindings.setdefault(row["c"], []).append(int(row["p"]))
     if not events and empty_at is None:
-        raise AdapterProblem("an empty match of a pattern that does not accept one")
+        raise AdapterProblem("GoogleSQL reports an empty match of a pattern that does not accept one")
     match: Json = {
         "at": events[-1] if events else empty_at,
         "events": events,

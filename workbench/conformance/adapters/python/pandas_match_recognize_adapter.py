@@ -39,13 +39,13 @@ def tables(run: RunMessage) -> Json:
     if run.tree is None or "sql" not in run.message:
         raise Skip("the query does not parse")
     if run.tree["window"] is not None:
-        raise Skip("no clause WINDOW")
+        raise Skip("pandas-match-recognize has no WINDOW clause")
     answered = []
     for statement in run.message["sql"]["selects"]:
         run.translate(statement)
         try:
             frame = match_recognize(statement, frame_of(run))
-        except Exception as error:  # the engine has no kind of its own for what it refuses
+        except Exception as error:  # the engine has no exception of its own for refused statements
             raise Skip(f"refused: {type(error).__name__}: {str(error).splitlines()[0][:150] if str(error) else ''}") from None
         rows = [[plain(value) for value in row] for row in frame.itertuples(index=False, name=None)]
         answered.append({"columns": [str(name) for name in frame.columns], "rows": rows})

@@ -45,7 +45,7 @@ class DeclaredQuery:
         mentioned = [node["attribute"] for node in nodes_of(self.tree) if node["node"] in ("PartitionBy", "AttributeWindow")]
         mentioned += [node["name"] for node in nodes_of(self.tree) if node["node"] == "Attribute"]
         if "time" in mentioned:
-            raise skip("the time cannot be an attribute")
+            raise skip("a query cannot use the time as an attribute")
         self.attributes = sorted(set(mentioned))
         queried = {node["type"] for node in nodes_of(self.tree) if node["node"] == "Event"}
         self.types = sorted(queried | {event["type"] for event in run.events})
@@ -60,7 +60,7 @@ class DeclaredQuery:
         if not cells:
             declared = ((self.run.message.get("schema") or {}).get(type_) or {}).get(attribute)
             if declared not in ("int", "float", "string", None):
-                raise skip("attributes are numbers and strings")
+                raise skip("attributes must be numbers or strings")
             return {"int": "int", "float": "double", "string": "string", None: None}[declared]
         kinds = {type(cell) for cell in cells}
         if kinds == {type(None)}:
@@ -86,7 +86,7 @@ class DeclaredQuery:
             bound = self.labels(tree["phi"])
             chosen = ", ".join(self.name(v) for v in tree["variables"] if v in bound)
             if not chosen:
-                raise skip("SELECT NONE")
+                raise skip("the query selects no variable")
             tree = tree["phi"]
         if tree["node"] in STRATEGIES:
             strategy, tree = STRATEGIES[tree["node"]], tree["phi"]
@@ -115,7 +115,7 @@ class DeclaredQuery:
     def attribute(self, name: str) -> str:
         """Return an attribute in CEQL."""
         if not any((t, name) in self.kinds for t in self.types):
-            raise skip(f"no event has {name}")
+            raise skip(f"no event has the attribute {name}")
         return f"a{self.attributes.index(name)}"
 
     def outer(self, tree: Json, windows: bool) -> str:
@@ -148,7 +148,7 @@ class DeclaredQuery:
             case "Filter":
                 return self.filtered(tree, self.formula(tree["phi"]))
             case other:
-                raise skip(f"no {other} inside a formula")
+                raise skip(f"{other} is not translated inside a formula")
 
     def bound(self, tree: Json, phi: str) -> str:
         """Return a formula with its events bound to a variable."""
@@ -180,7 +180,7 @@ class DeclaredQuery:
                 return f"({left} {'AND' if tree['node'] == 'Conjunction' else 'OR'} {right})"
             return None if tree["node"] == "Disjunction" else left or right
         if tree["node"] != "Every":
-            raise skip("a filter is on one event")
+            raise skip("a filter must be on one event")
         types = bound.get(tree["variable"])
         if types is None:
             return None
@@ -196,18 +196,18 @@ class DeclaredQuery:
                 return f"(NOT {self.truth(tree['predicate'], types)})"
             case "Comparison" if self.kind(tree["left"], types) == self.kind(tree["right"], types):
                 if self.kind(tree["left"], types) == "string" and tree["comparator"] not in ("=", "!="):
-                    raise skip("strings are compared by = and !=")
+                    raise skip("strings can only be compared by = and !=")
                 if tree["left"]["node"] == "Constant":
                     raise skip("the attribute must stand on the left")
                 return f"({self.term(tree['left'])} {tree['comparator']} {self.term(tree['right'])})"
             case "InRange" if self.kind(tree["term"], types) == "number":
                 whole = not any(self.kinds.get((t, n["name"])) == "double" for t in types for n in nodes_of(tree["term"]) if "name" in n)
                 if whole and not isinstance(tree["low"], int) or whole and not isinstance(tree["high"], int):
-                    raise skip("a range of integers has integers as bounds")
+                    raise skip("a range of integers needs integers as bounds")
                 low, high = (self.constant(tree[end] if whole else float(tree[end])) for end in ("low", "high"))
                 return f"({self.term(tree['term'])} IN RANGE ({low}, {high}))"
             case other:
-                raise skip(f"no condition {other} of these values")
+                raise skip(f"{other} is not translated for these values")
 
     def kind(self, tree: Json, types: set[str]) -> str:
         """Return the kind of a term: number or string."""
@@ -218,7 +218,7 @@ class DeclaredQuery:
             if node["node"] == "Attribute":
                 kinds |= {self.kinds.get((type_, node["name"])) for type_ in types}
             elif node["node"] == "Constant" and tree["node"] == "Arithmetic" and isinstance(node["value"], int) and "double" in self.kinds.values():
-                raise skip("arithmetic of integers and floats")
+                raise skip("arithmetic cannot mix integers and floats")
         if len(kinds) != 1 or None in kinds:
             raise skip("a condition needs attributes of one kind that all events of its variable have")
         return "string" if kinds == {"string"} else "number"
@@ -230,28 +230,28 @@ class DeclaredQuery:
         if tree["node"] == "Constant":
             return self.constant(tree["value"])
         if tree["operator"] == "/":
-            raise skip("division of integers truncates")
+            raise skip("CEQL truncates quotients of integers, so divisions are not translated")
         return f"({self.term(tree['left'])} {tree['operator']} {self.term(tree['right'])})"
 
     def constant(self, value: Any) -> str:
-        """Return a constant: an integer beside integer attributes, else a number with a fraction."""
+        """Return the text of a constant. Raises Skip for other constants than nonnegative numbers and plain strings."""
         if isinstance(value, str) and "'" not in value:
             return f"'{value}'"
         if not isinstance(value, int | float) or isinstance(value, bool) or value < 0 or "e" in repr(value):
-            raise skip("constants are strings without apostrophes and numbers that are not negative")
+            raise skip("constants must be strings without apostrophes, or nonnegative numbers without exponents")
         return repr(value)
 
     def window_text(self) -> str:
         """Return the text of the window. A window of n EVENTS spans n + 1 positions."""
         if len(self.windows) > 1:
-            raise skip("a query has one window")
+            raise skip("a query can have only one window")
         for window in self.windows:
             if window["node"] == "EventWindow":
                 return f" WITHIN {window['count'] - 1} EVENTS"
             if window["node"] == "TimeWindow" and isinstance(window["amount"], int):
                 word, factor = UNITS[window["unit"]]
                 return f" WITHIN {factor * window['amount']} {word}"
-            raise skip("windows are of events and of whole units of time")
+            raise skip("a window must be of events or of whole units of time")
         return ""
 
     def times(self) -> list[int]:
@@ -260,7 +260,7 @@ class DeclaredQuery:
             return list(range(len(self.run.events)))
         seconds = self.run.seconds()
         if any(time < 0 or time != int(time) for time in seconds):
-            raise skip("times are whole seconds, and not negative")
+            raise skip("times must be whole seconds and not negative")
         return [int(time) * SECOND for time in seconds]
 
 
@@ -314,5 +314,5 @@ def matches(run: RunMessage) -> list[Json]:
 
 
 if __name__ == "__main__":
-    os.chdir(tempfile.mkdtemp())  # the engine writes a log beside it
+    os.chdir(tempfile.mkdtemp())  # the engine writes a log to the current folder
     serve("pycer", version_of("pycer"), {"cel": matches}, {"cel": CLAIMS})

@@ -19,7 +19,7 @@ CLAIMS = {
 def elements_of(chain: Chain) -> tuple[list[dict[str, Any]], str | None]:
     """Return the arguments of each `add_event`, and the attribute whose numbers are the values of the tokens."""
     if chain.across or chain.key is not None or any(step.adjacent or step.adjacent_rounds for step in chain.steps):
-        raise Skip("a pattern has no keys, no neighbours, and compares no two events", LINK)
+        raise Skip("a pattern has no keys and no adjacent steps, and does not compare events", LINK)
     if any(step.least != step.most for step in chain.steps):
         raise Skip("an element of rustevex is one token, without loops", LINK)
     ranges = [bounds_of(step.conditions) for step in chain.steps]
@@ -36,7 +36,7 @@ def elements_of(chain: Chain) -> tuple[list[dict[str, Any]], str | None]:
         if n in guards:
             absence = guards[n]
             if absence.after < 0 or n != absence.after + 1 or absence.type == step.type or step.least > 1:
-                raise Skip("a token that blocks comes between an element and the next, and is of another type", LINK)
+                raise Skip("a blocking token must come between two elements, and have another type", LINK)
             element |= {"block_token": absence.type, "block_min_val": blocked[n][1], "block_max_val": blocked[n][2]}
         elements += [element] * step.least
     return elements, next(iter(names), None)
@@ -52,7 +52,7 @@ def bounds_of(conditions: Any) -> tuple[str | None, float, float]:
             raise Skip("a token has one value", LINK)
         name = attribute
         if comparator not in (">=", "<=", "="):
-            raise Skip("bounds on values are >=, <= or =", LINK)
+            raise Skip("bounds on values must use >=, <= or =", LINK)
         if comparator in (">=", "="):
             low = value if math.isnan(low) else max(low, value)
         if comparator in ("<=", "="):
@@ -78,7 +78,7 @@ def search(run: RunMessage, chain: Chain) -> list[Found]:
     window = chain.window
     bound = math.inf if window is None else float(window.width - (window.kind == "events"))
     if window is not None and window.kind == "attribute":
-        raise Skip("a window is of time", LINK)
+        raise Skip("a window must be of time or of events", LINK)
     times = run.seconds() if window is not None and window.kind == "time" else range(len(run.events))
     pattern = Pattern(max_dt=bound)
     told = [f"Pattern(max_dt={bound})"]

@@ -27,14 +27,14 @@ CLAIMS = {
 def pattern_of(chain: Chain) -> str:
     """Return the pattern of a chain. Raises Skip for what patterns cannot express."""
     if chain.across or chain.absences or any(step.adjacent or step.adjacent_rounds for step in chain.steps):
-        raise Skip("STIX does not compare observations, and has neither neighbours nor absences", LINK)
+        raise Skip("STIX does not compare observations, and has neither adjacent steps nor absences", LINK)
     text = " FOLLOWEDBY ".join(map(observation_of, chain.steps))
     if chain.key is not None:
         raise Skip("STIX patterns have no keys", LINK)
     if (window := chain.window) is not None:
         width = window.width - (window.kind == "events")
         if window.kind == "attribute" or width <= 0:
-            raise Skip("WITHIN is of time, and longer than 0", LINK)
+            raise Skip("WITHIN needs a time longer than 0", LINK)
         text = f"({text}) WITHIN {width} SECONDS"
     return text
 
@@ -42,9 +42,9 @@ def pattern_of(chain: Chain) -> str:
 def observation_of(step: ChainStep) -> str:
     """Return the observations of a step: a comparison expression, repeated as often as the step takes events."""
     if step.least != step.most:
-        raise Skip("REPEATS takes one number", LINK)
+        raise Skip("REPEATS needs a fixed number", LINK)
     if not re.fullmatch(r"[A-Za-z_]\w*", step.type, re.ASCII):
-        raise Skip(f"no object type {step.type}", LINK)
+        raise Skip(f"{step.type} cannot be an object type", LINK)
     conditions = [f"{step.type}:{PLACE} >= 0", *(condition_of(tree, step.type) for tree in step.conditions)]
     text = f"[{' AND '.join(conditions)}]"
     return text if step.least == 1 else f"({text} REPEATS {step.least} TIMES)"
@@ -66,14 +66,14 @@ def condition_of(tree: dict[str, Any], of: str) -> str:
             word = "AND" if node == "Both" else "OR"
             return f"({condition_of(tree['left'], of)} {word} {condition_of(tree['right'], of)})"
         case other:
-            raise Skip(f"no condition {other}: in STIX a negated condition is false if the property is missing", LINK)
+            raise Skip(f"{other} is not translated: in STIX a negated condition is false if the property is missing", LINK)
 
 
 def path_of(tree: dict[str, Any], of: str) -> str:
     """Return the path of an attribute. Raises Skip for names that are references or the type."""
     name = tree["name"]
     if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or name in ("type", "id", "time") or re.search("_refs?$", name):
-        raise Skip(f"no property {name}", LINK)
+        raise Skip(f"{name} cannot be a property", LINK)
     return f"{of}:{name}"
 
 
@@ -83,7 +83,7 @@ def constant_of(value: Any) -> str:
         return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
     if isinstance(value, bool | int | float) and "e" not in repr(value):
         return json.dumps(value)
-    raise Skip("constants are numbers without exponents, texts of ASCII and truth values", LINK)
+    raise Skip("constants must be numbers without exponents, ASCII strings or truth values", LINK)
 
 
 def observations(run: RunMessage, chain: Chain) -> list[dict[str, Any]]:
@@ -95,11 +95,11 @@ def observations(run: RunMessage, chain: Chain) -> list[dict[str, Any]]:
     observed = []
     for place, (event, seconds) in enumerate(zip(run.values, times, strict=True)):
         if any(isinstance(value, datetime) for name, value in event.items() if name != "time"):
-            raise Skip("attributes are numbers, texts and truth values", LINK)
+            raise Skip("attributes must be numbers, strings or truth values", LINK)
         try:
             at = (datetime(2000, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)).strftime(SHAPE)
         except OverflowError:
-            raise Skip("timestamps are of the years 1 to 9999", LINK) from None
+            raise Skip("times must be in the years 1 to 9999", LINK) from None
         attributes = {name: value for name, value in event.items() if name not in ("type", "time")}
         observed.append(
             {"type": "observed-data", "id": f"observed-data--{place}", "first_observed": at, "last_observed": at,

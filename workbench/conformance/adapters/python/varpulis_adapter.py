@@ -46,11 +46,11 @@ def pattern_of(tree: Json) -> Json:
         raise Skip("only one strategy for the whole pattern is translated", LINK)
     for block in tree["where"]:
         if block["strategy"] not in STRATEGIES or any(one.get("cut") for one in block["arguments"]):
-            raise Skip("the strategies are skip till any, skip till next, and strict contiguity", LINK)
+            raise Skip("only skip till any, skip till next and strict contiguity are translated", LINK)
         pattern["strategy"] = STRATEGIES[block["strategy"]]
         for conjunct in block["conjuncts"]:
             if conjunct["underlined"]:
-                raise Skip("no end condition", LINK)
+                raise Skip("end conditions are not translated", LINK)
             add_condition(conjunct["condition"], steps, pattern)
     if (window := tree["within"]) is not None:
         if not isinstance(window["amount"], int):
@@ -65,7 +65,7 @@ def add_condition(tree: Json, steps: dict[str, Json], pattern: Json) -> None:
         pattern["partition"] = tree["attribute"]
         return
     if tree["node"] != "Comparison":
-        raise Skip(f"a condition is a comparison, not {tree['node']}", LINK)
+        raise Skip(f"a condition must be a comparison, not {tree['node']}", LINK)
     left, comparator, right = tree["left"], tree["comparator"], tree["right"]
     if left["node"] == "Constant":
         left, comparator, right = right, FLIPPED[comparator], left
@@ -73,7 +73,7 @@ def add_condition(tree: Json, steps: dict[str, Json], pattern: Json) -> None:
         raise Skip("only comparisons of an attribute with a constant or another attribute are translated", LINK)
     if right["node"] == "Constant" and not isinstance(right["value"], dict):
         if left["place"] not in ("only", "current"):
-            raise Skip("a condition on each event of a Kleene plus", LINK)
+            raise Skip("a condition on a Kleene plus must be on its current event", LINK)
         steps[left["variable"]]["conditions"].append([left["name"], comparator, right["value"]])
         return
     if right["node"] != "Reference" or {left["place"], right["place"]} != {"only"}:
@@ -82,7 +82,7 @@ def add_condition(tree: Json, steps: dict[str, Json], pattern: Json) -> None:
     if order.index(left["variable"]) < order.index(right["variable"]):
         left, comparator, right = right, FLIPPED[comparator], left
     if left["variable"] == right["variable"]:
-        raise Skip("a comparison of two events", LINK)
+        raise Skip("a comparison must be of two different events", LINK)
     reference = [left["name"], comparator, right["variable"], right["name"]]
     steps[left["variable"]]["references"].append(reference)
 
@@ -102,9 +102,9 @@ class Varpulis:
         timed = pattern["within"] is not None
         times = run.seconds() if timed else range(len(run.events))
         if any(at != int(at) for at in times):
-            raise Skip("times are whole seconds")
+            raise Skip("times must be whole seconds")
         if any(isinstance(v, str) and n == "time" for event in run.events for n, v in event.items()):
-            raise Skip("times are numbers")
+            raise Skip("times must be numbers")
         events: list[Any] = [
             [event["type"], int(at), {n: v for n, v in event.items() if n not in ("type", "time")}]
             for event, at in zip(run.events, times, strict=True)
@@ -129,14 +129,14 @@ class Varpulis:
         return time.clock_gettime(~self.process.pid << 3 | 2) if sys.platform == "linux" else 0.0
 
     def ask(self, question: Json) -> Any:
-        """Return the answer to a line. Raises AdapterProblem if the program has ended."""
+        """Return the answer to a line. Exits if the program has ended. Raises AdapterProblem if it is not JSON."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps(question) + "\n")
         self.process.stdin.flush()
         line = self.process.stdout.readline()
         if not line:
-            sys.exit(70)  # the engine has ended the program: the harness starts both anew
+            sys.exit(70)  # the engine has ended the program: the harness restarts both
         try:
             return json.loads(line)
         except ValueError:
