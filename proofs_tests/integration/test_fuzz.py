@@ -239,7 +239,7 @@ def test_another_fault_with_the_same_cause_is_not_known(tmp_path: Path) -> None:
 
 def test_what_is_known_has_to_be_what_fuzz_printed(tmp_path: Path) -> None:
     stored = tmp_path / "known.jsonl"
-    no = "is not a disagreement: give what"
+    no = "is not a disagreement: give the output"
     others = ("null", "[]", "{}", '{"a": 5}', '{"cause": "x"}')
     for text, words in (
         *((other, f"line 1 {no}") for other in others),

@@ -379,7 +379,7 @@ def test_an_engine_that_answers_with_tables(step: int) -> None:
 def test_tables_that_show_no_matches(tables: list[dict[str, Any]], problem: str) -> None:
     protocol.parse_message(json.dumps({"id": "c", "tables": tables}), "answer")
     clause = f"MATCH_RECOGNIZE ({'MEASURES A.x AS y ' if problem == 'IndexError' else ''}PATTERN (A))"
-    with pytest.raises(InputError, match=f"the tables do not show matches: {problem}"):
+    with pytest.raises(InputError, match=f"the matches cannot be read from the tables: {problem}"):
         sql.answer(case(clause, [{"type": "row", "x": 1}], {"x": "int"}), tables)
 
 

@@ -850,8 +850,8 @@ def test_a_file_that_is_no_run_is_refused(tmp_path: Path) -> None:
     ("text", "says"),
     [
         ("", "is empty"),
-        ("[]", "its field summary.engine.name is missing"),
-        ('{"summary": {"engine": {"name": "e", "version": "1"}}}', r"its field summary\.totals\.passed is missing"),
+        ("[]", "the field summary.engine.name is missing"),
+        ('{"summary": {"engine": {"name": "e", "version": "1"}}}', r"the field summary\.totals\.passed is missing"),
         ("RUN\n5", "line 2 is not a case: the field id is missing"),
         ('RUN\n{"id": [], "outcome": "failed"}', "line 2 is not a case: the field id is missing"),
         ('RUN\n{"id": "c1"}', "line 2 is not a case: the field outcome is missing"),
