@@ -3,7 +3,7 @@
 The axes are identified stage by stage. A stage starts with the hypotheses that the earlier stages left, combined with
 every value of the stage's axes. The next question is on a shortest stream on which two of the best hypotheses differ;
 among these, it is the one that splits the hypotheses best. Then queries with several operators confirm the result. At
-last the best hypothesis is compared with hypotheses that differ from it in one axis, over the questions of all stages,
+last, the best hypothesis is compared with hypotheses that differ from it in one axis, over the questions of all stages,
 and random questions probe its values. A value stays open if the number of questions did not suffice to check it.
 """
 
@@ -43,45 +43,45 @@ from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.json_events import json_of_event, json_of_schema, schema_of_json
 
 Ask = Callable[[EngineQuestion], EngineAnswer | None]
-"""Puts a question to the engine; None where it does not claim what the query uses."""
+"""Returns the engine's answer to a question; None if the engine does not support the query."""
 
 Progress = Callable[[str, int, int], None]
 """Called with the name of a step, how much of it is done, and how much there is."""
 
 MOST = 500
 MOST_IN_A_STAGE = 40
-CARRIED = 8  # hypotheses that no question has distinguished, and that are looked at further
-RESERVED = 100  # questions that are kept for the values that are not the definition's, and for the end
-LAST = 40  # of these, those for the end, where the best hypotheses are told apart
-FEW = 40  # questions of a template among which those are that no value asks for
-FURTHER = 3  # of these, at most
-EVERYWHERE = 2  # of these, of a stage that asked about its values before
-CORROBORATING = 3  # questions, at least, that separate what is found from each other value of an axis
-CORROBORATED = 12  # questions with each query about a value that is not the definition's, as far as there are some
-UNMATCHED = 4  # further such questions, at most, to which nobody expects a match
-APART = 12  # questions, at most, that separate what is found from what fits too beside an axis without a value
-CONFIRMATIONS = 2  # questions of a stage of several axes on which what is left agrees
-RICH = 4  # events of the stream of a question that confirms
-LOOKED_AT = 60  # questions of one length among which the best is looked for, if one of them splits
-LOOKED_THROUGH = 400  # questions looked at before a stage takes what is left as the same, until all is settled
-COMPARED = 24  # hypotheses by which it is chosen, as long as a question splits these
-EMPTY = 3  # answers without the matches that they should have, at least, of an engine that never gives any
-ERRORS = 3  # answers to one query, after which it is asked no more
-STEPS = 4  # values of other axes that are changed to see whether a value is possible
-TRIED = 3000  # random queries among which those are that are asked
+CARRIED = 8  # hypotheses that no question has distinguished, and that the next stage starts with
+RESERVED = 100  # questions that are kept for values that differ from the definition's, and for the end
+LAST = 40  # of these, those for the end, where the best hypotheses are separated
+FEW = 40  # the longest questions of a template, from which `further` chooses
+FURTHER = 3  # questions that it chooses at most
+EVERYWHERE = 2  # questions that it chooses for a stage whose values have been asked about
+CORROBORATING = 3  # questions, at least, that separate a found value from each other value of its axis
+CORROBORATED = 12  # questions with each query about a value that differs from the definition's
+UNMATCHED = 4  # further such questions, at most, for which no match is expected
+APART = 12  # questions, at most, that separate the best hypothesis from others if an axis has no value
+CONFIRMATIONS = 2  # questions of a stage of several axes on which the best hypotheses agree
+RICH = 4  # events, at most, of the stream of a question that confirms
+LOOKED_AT = 60  # questions of one length among which the best split is chosen
+LOOKED_THROUGH = 400  # questions tried before a stage takes the best hypotheses as the same; `settle` goes on
+COMPARED = 24  # hypotheses by which a question is chosen, if one splits these
+EMPTY = 3  # answers that lack matches, at least, before an engine counts as never giving any
+ERRORS = 3  # failed answers to one query, after which it is dropped
+STEPS = 4  # values of other axes that may change to make a value possible
+TRIED = 3000  # random queries from which the questions are chosen
 PROBED = 60  # random questions, at most
-SEVERAL = 2  # matches of the definition to each of them, at least: a single one tells little
-SHRINKING = 40  # further questions, at most, by which one that refutes a value is made smaller
-PARTS = 60  # further questions, at most, about the parts of queries whose answers no value explains
-COMBINED = 500  # combinations of values by which an answer may be explained
-NODES = 6  # of a random query, at most
-LENGTH = 7  # of its stream, at most
-FITS = 0.7  # the part of the answers that hypotheses have to explain to be looked at as if nothing else were wrong
+SEVERAL = 2  # matches, at least, that the definition has for each of them: a single one tells little
+SHRINKING = 40  # further questions, at most, to shrink those that refute values
+PARTS = 60  # further questions, at most, about parts of queries with unexplained answers
+COMBINED = 500  # combinations of values, at most, that are tried to explain an answer
+NODES = 6  # nodes of a random query, at most
+LENGTH = 7  # events of its stream, at most
+FITS = 0.7  # share of answers that hypotheses must explain before values without effect are dropped
 
 SKIPPED = "the engine skips all questions about it"
 ERRONEOUS = "the engine answers its questions with errors"
 USED_UP = "the questions were used up"
-ENDED = "the questions ended before"
+ENDED = "the questions ended before it was tested"
 UNANSWERED = "no answer to its questions distinguishes its values"
 SILENT = "its questions name a type twice, for which the engine gives no match"
 SAME_ANSWERS = "given the other findings, its values predict the same answers to all questions"
@@ -120,13 +120,13 @@ class Identification:
     answered: list[Answered] = field(default_factory=list)
     skipped: set[tuple[str, bool]] = field(default_factory=set)
     interrupted: bool = False
-    _ended: tuple[int, list[Choices]] = (0, [])  # the number of answers at the end of a step, and what it left
+    _ended: tuple[int, list[Choices]] = (0, [])  # the answers at the end of a step, and the hypotheses left
     errors: Counter[tuple[str, bool]] = field(default_factory=Counter)
     probed: int = 0
     unsettled: list[Choices] = field(default_factory=list)
     unchecked: set[str] = field(default_factory=set)
     unput: set[str] = field(default_factory=set)
-    _rivals: list[Choices] = field(default_factory=list)  # those that leave a value open beside an unnamed meaning
+    _rivals: list[Choices] = field(default_factory=list)  # those that leave a value open if another axis has none
     blamed: str = ""  # the operator that all queries with unexplained answers have
     silent: set[str] = field(default_factory=set)  # operators that never match a type named twice
     _parts: dict[tuple[str, str], Answered | None] = field(default_factory=dict)  # answers about parts of queries
@@ -172,7 +172,7 @@ class Identification:
             opened = self.unexplained(found, told)
         except KeyboardInterrupt:
             self.interrupted = True
-            opened = self.unexplained(found, told)  # which asks no more
+            opened = self.unexplained(found, told)  # it asks no more questions now
         for name, question in opened.items():
             values = (found[name].value, *found[name].alike)
             alike = tuple(value for value in self.values_of(name) if value in values)
@@ -215,7 +215,9 @@ class Identification:
         if len(fitting) < 2 or set.intersection(*map(set, fitting.values())) or not all(fitting.values()):
             return {}
         union = {value for values in fitting.values() for value in values}
-        return {kind: values for kind, values in fitting.items() if not union <= {*values}}  # one of all says nothing
+        return {
+            kind: values for kind, values in fitting.items() if not union <= {*values}
+        }  # a type that all values fit says nothing
 
     def kinds(self, question: EngineQuestion) -> set[str]:
         """Return the types of the attributes that a question's query reads, given the values in its events."""
@@ -251,7 +253,7 @@ class Identification:
             named = [a for a in bearing if a.operators and a.name in found and found[a.name].value is not None]
             same = {a.operators for a in bearing if a.name in unfit}  # the unnamed meaning of an operator is found
             if () in same and len({a.operators for a in bearing if a.operators}) < 2:
-                continue  # it is that of an axis of all queries, not that of the only operator
+                continue  # the axis without a value concerns all queries, not the only operator
             accused = [a for a in named if a.operators not in same and a.name not in opened] if () not in same else []
             named = [a for a in named if a.operators not in same and all(a in axes for axes in excuses)]
             if any(self.is_blamed(axis.name) for axis in bearing):
@@ -288,8 +290,8 @@ class Identification:
     def accused(
         self, one: Answered, axes: Iterable[Axis], found: Mapping[str, AxisFinding], unary: bool = False
     ) -> list[str]:
-        """Return those axes of the outermost operator of a query with an unexplained answer; none if its operands,
-        asked as queries, have such answers too. unary: whether it must have one operand.
+        """Return those of these axes that concern the outermost operator of a query with an unexplained answer; none if
+        its operands, asked as queries, have such answers too. unary: whether it must have one operand.
 
         An operator inside may have an unnamed meaning. But if the engine answers the operands as some remaining values
         do, the outer operator does not combine what they have.
@@ -312,7 +314,7 @@ class Identification:
         return [question, *questions(Template(question.query, tuple(events), len(question.events)))]
 
     def is_odd(self, query: str, beside: EngineQuestion, found: Mapping[str, AxisFinding]) -> bool:
-        """Return whether an answer to a query is unexplained: one known, or that about the events of a question."""
+        """Return whether an answer to a query is unexplained: a known one, or the one on the events of a question."""
         question = question_on(query, [dict(event) for event in beside.events])
         known = self.wrong(self.left[0], (other for other in self.answered if other.question.query == query))
         further = [other for other in [self.ask_aside(question)] if other is not None]
@@ -605,7 +607,7 @@ class Identification:
             return {}, [*told, *beside]
         wrong = self.unexplained_by(found, told)
         small = [self.shrunk(one, found, SHRINKING // len(wrong)) for one in wrong]
-        # A small question may have lost what made an answer depend on a value: then the one before it tells.
+        # Shrinking may remove the reason why an answer depends on a value: then use the question before it.
         telling = [
             one if self.suspects(one.question, about) else before for before, one in zip(wrong, small, strict=True)
         ]
@@ -808,12 +810,12 @@ class Identification:
         return [one for one in self.wrong(best, about) if self.depends(name, one)]
 
     def remarks(self) -> Iterator[str]:
-        """Yield sentences about what no value of a single axis says."""
+        """Yield sentences about behaviour that no value of a single axis describes."""
         for name in sorted(self.silent):
             query, stream = self.predictor.interpretation.twice[name][0]
             yield (
                 f"a query with {name} that names a type twice gets no match, such as {query} on {stream}; "
-                "no axis says so, and the values are those of the other queries"
+                "no axis describes this, and the values hold for other queries"
             )
         first, *others = self.left
         for other in others:
@@ -843,7 +845,7 @@ class Identification:
             best = min([best, *others], key=lambda one: len(self.wrong(one, mine)))
         alike = tuple(v for v in axis.values if v != best[name] and any(one[name] == v for one in self.left))
         wrong = self.wrong(best, mine)
-        fits = not wrong  # one answer that a value contradicts is enough: a wrong name costs more than none
+        fits = not wrong  # one contradicting answer is enough: a wrong value misleads more than none
         unexplained = (one.question for one in wrong or self.wrong(best, spoilt))
         exception = min(unexplained, key=lambda one: (len(one.events), len(one.query)), default=None)
         if fits and unfit:
@@ -857,7 +859,7 @@ class Identification:
             as_good = [v for v in axis.values if v == best[name] or v in possible]
             hidden = spoilt and best[name] != axis.default
             same = all(self.are_same(best, {**best, name: value}) for value in as_good)
-            # What would tell values apart, or contradict one, may be lost among the answers that nothing explains.
+            # Answers that would separate values, or contradict one, may be among the unexplained ones.
             if hidden or not same:
                 self._rivals += (rival for v, rival in rivals.items() if rival is not None and v in possible)
                 return AxisFinding(None, tuple(as_good), len(mine), len(mine), exception)
@@ -908,8 +910,8 @@ class Identification:
     def about(self, name: str) -> list[Answered]:
         """Return the answers that depend on an axis's value, to questions about this axis or about no particular axis.
 
-        The result includes the answers to questions about it that the best hypothesis does not explain. If no
-        question about the reports of matches tells, others do.
+        The result includes the answers to questions about it that the best hypothesis does not explain. If there are
+        none and the axis says which matches are reported, return all answers that depend on it.
         """
         found = [
             one
@@ -1232,14 +1234,14 @@ class Pool:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The shortest questions that tell the values of an axis from the definition.
+# The shortest questions that distinguish the values of an axis from the definition.
 
 BESIDE = {
     "overlap@partition": {"overlap": "past-last"},
     "alternatives": {"seq": "nearest"},
     "guard": {"seq": "next-from-left"},
 }
-"""Of an axis whose values change nothing by themselves, a choice beside which they do."""
+"""For each axis whose values have no effect alone, a choice with which they have one."""
 
 
 @dataclass(frozen=True)
@@ -1286,8 +1288,8 @@ def separations(language: str) -> Iterator[AxisSeparation]:
 # ---------------------------------------------------------------------------------------------------------------------
 # The identification of an engine behind the protocol.
 
-ALIKE_ERRORS = 10  # answers that are the same error, after which no more is asked
-ERROR_PARTS = re.compile(r"\d+|'[^']*'|\"[^\"]*\"")  # what may differ in them: it is of the query
+ALIKE_ERRORS = 10  # first answers with the same error, after which the questions end
+ERROR_PARTS = re.compile(r"\d+|'[^']*'|\"[^\"]*\"")  # parts that may differ: they come from the query
 TYPES = {bool: "bool", int: "int", float: "float", str: "string"}
 
 
@@ -1388,7 +1390,7 @@ def remarks_on(empty: bool, malformed: Sequence[str], broken: Sequence[str], ans
     """
     remarks = []
     if not answers:
-        remarks.append("the engine answered none of the questions, so nothing is known of what it means")
+        remarks.append("the engine answered none of the questions, so nothing is known about its semantics")
     if empty:
         remarks.append("the engine gives no match in any of its answers, so they say nothing about its choices")
     if malformed:

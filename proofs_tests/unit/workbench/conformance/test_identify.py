@@ -1220,7 +1220,7 @@ def test_an_engine_that_answers_nothing_is_not_known(tmp_path: Path, run: Run) -
     )
     status, out, _ = run("identify", "--", sys.executable, str(engine))
     assert status == 1
-    assert "Note: the engine answered none of the questions, so nothing is known of what it means." in out
+    assert "Note: the engine answered none of the questions, so nothing is known about its semantics." in out
 
 
 # ---- questions ----
