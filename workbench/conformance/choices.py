@@ -24,8 +24,8 @@ Choice: TypeAlias = tuple[str, str]
 Given: TypeAlias = frozenset[Match] | str | None
 """The matches of an answer, the word "error" for an error, None where there is neither."""
 
-PASSED = 150  # cases that the engine passed on which a choice must not predict a wrong answer
-EXCEPTIONS = 0.03  # of these, the share on which it may, since two faults can make a right answer
+PASSED = 150  # cases that the engine passed, on which a choice is tested
+EXCEPTIONS = 0.03  # share of these that it may predict wrongly, since two faults can give a right answer
 
 
 def given_by(result: CaseResult) -> Given:
@@ -51,7 +51,7 @@ class Choices:
     rejected. watch: raises DiagnosisStopped once the time for the search is over. alike: for an accepted choice the
     choices that no question distinguishes from it. apart: a question that would distinguish it from the first of them.
     replayed: the number of wrong answers without the choice, and with it. looked: for each axis, the answers to
-    questions on which all its values predict the same answer. nearly: the choices that the first search found; some of
+    questions that were not chosen to separate its values. nearly: the choices that the first search found; some of
     them are contradicted. settled: the choices accepted so far, which a search that ends early reports.
     """
 
@@ -106,7 +106,9 @@ class Choices:
             self._elements[text] = frozenset()
             with suppress(CerifyError, RecursionError):
                 phi = language.syntax.parse(case.query)
-                operators = self._predictor.interpretation.operators(phi)  # those of which a derived one is made too
+                operators = self._predictor.interpretation.operators(
+                    phi
+                )  # also those in the expansion of a derived one
                 self._elements[text] = elements(language, phi, stream_of(case)) | operators
         return self._elements[text]
 

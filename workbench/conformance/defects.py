@@ -29,15 +29,15 @@ from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import Match, Stream
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The likely causes of defects: the choices of another semantics that give the answers which the engine gave.
+# The likely causes of defects: the choices of another semantics that give the engine's answers.
 
-MOSTLY = 0.5  # the share of the answers that a cause has to give
-CONTRADICTED = 0.3  # of the answers that a choice changes, the share at most against what is nearly a cause
+MOSTLY = 0.5  # the share of the answers that a cause must predict
+CONTRADICTED = 0.3  # of the answers that a choice changes, the share that may contradict what is nearly a cause
 SAMPLE = 120  # failing cases on which choices are compared
 COMPARED = 60  # answers to failing cases, and as many right ones, on which each choice is compared with its rivals
-UNPASSED = 6  # answers that one of the choices has to give if the engine passed no case
+UNPASSED = 6  # answers that one of the choices must predict if the engine passed no case
 SHOWN = 3  # causes of a defect that are listed
-EARLY = 0.25  # the share of the time in which choices are looked for that give many wrong answers
+EARLY = 0.25  # the share of the time for a first search for choices that give many wrong answers
 FEATURES = 40  # features whose cheapest wrong answers suggest such choices
 
 
@@ -174,9 +174,9 @@ def causes_of(
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Why the semantics differs from an engine: an explanation of a missing match, or of why an extra one is none.
+# Why the semantics differs from an engine: why a missing match is a match, or why an extra one is not.
 
-LINES = 24  # of an explanation; the rest is left out
+LINES = 24  # lines of an explanation that are shown
 
 
 def why_of(result: CaseResult, held: Mapping[str, str] = {}) -> str:
@@ -191,7 +191,7 @@ def why_of(result: CaseResult, held: Mapping[str, str] = {}) -> str:
     defined = Choices(result.case.language).answer(result.case, ()) if held else expected
     if held and (first in expected) != (isinstance(defined, frozenset) and first in defined):
         says = ", ".join(f"{axis}={value}" for axis, value in held.items())
-        return f"the engine is held to {says}: that is not the definition's meaning"
+        return f"the expected matches follow {says}, which differs from the definition"
     with suppress(CerifyError):
         return explained(result, first)
     return ""
@@ -233,12 +233,12 @@ def explained(result: CaseResult, match: Match) -> str:
     return "\n".join(lines[:LINES] + (["..."] if len(lines) > LINES else []))
 
 
-HIDDEN_ROUNDS = 3  # times that cases are looked for which another defect has hidden
-EMPTY = 3  # answers without the matches that they should have, at least, of an engine that never gives any
+HIDDEN_ROUNDS = 3  # searches for cases that another defect has hidden
+EMPTY = 3  # answers that lack matches, at least, before an engine counts as never giving any
 ERROR_PARTS = re.compile(r"\d+|'[^']*'|\"[^\"]*\"|\([^)]*\)")
-"""What may differ in messages of one error."""
-QUOTED = 20  # characters of an error that are in the query too, with which a quotation of it begins
-ALIKE_ERRORS = 130  # characters of errors that are one defect: what follows is often the query
+"""The parts that may differ between messages of one error."""
+QUOTED = 20  # characters shared by an error and the query, with which a quotation of the query begins
+ALIKE_ERRORS = 130  # errors with this many equal characters are one defect: the query often follows
 MATCH = re.compile(r"\{.*\}")  # in a sentence about the form of an answer
 
 Progress = Callable[[str, int, int], None]
@@ -308,7 +308,7 @@ def defects_behind(
             own = [_of_all_silent(own, silent, language)]
         groups = _group_kernels(peeler, own, failing, choices, answered)
         found += [(group, choices) for group in groups if group.cases]
-        choices.watch = Watch()  # what was found is described, whatever time it is
+        choices.watch = Watch()  # the findings are described without a time limit
     found.sort(key=lambda pair: (-len(pair[0].cases), pair[0].kernels[0].result.case.query))
     hurried = peeler.watch.interrupted
     return [_defect(f"d{i}", *pair, by_id, hurried) for i, pair in enumerate(found, 1)]
@@ -322,7 +322,7 @@ def _suggest(peeler: Peeler, choices: Choices, failures: Sequence[CaseResult], r
     choices.watch = peeler.watch.part(EARLY)
     try:
         likely = likely_causes(choices, failing, answered)
-        if likely and choices.language in STAGES:  # what many cases suggest, questions may still contradict
+        if likely and choices.language in STAGES:  # further questions may contradict what many cases suggest
             inquiry, judge = Inquiry(peeler, choices, min(failing, key=_cost).case), ChoiceScorer(choices, answered)
             likely = inquiry.settle(judge, likely)
             choices.alike |= {choice: tuple(judge.alike(choice, likely)) for choice in likely}
@@ -420,10 +420,10 @@ def _standing(
             stands = judge.confirm(stands)
     blamed = _unexplained(choices, stands, kernels)
     stands = [choice for choice in stands if not _is_refuted(choices, choice, kernels, blamed)]
-    if not choices.passed:  # nothing right speaks against a choice, so few wrong answers do not suffice for it
+    if not choices.passed:  # no right answer can contradict a choice, so it needs many wrong answers
         many = any(len(judge.weigh(choice, stands).for_) >= UNPASSED for choice in stands)
-        stands = stands if many else []  # what one of them gives speaks about the others, as right answers would
-    choices.banned -= set(stands)  # one that fell alone may stand beside those that `identify` found
+        stands = stands if many else []  # the answers that one predicts test the others, as right answers would
+    choices.banned -= set(stands)  # a choice rejected alone may be accepted with those that `identify` found
     suite = ChoiceScorer(choices, answered)
     choices.silent -= {name for name in choices.silent if _is_silence_explained(choices, name, stands, failing)}
     for choice in stands:
@@ -493,7 +493,7 @@ def _doubt(
     where, elsewhere = (f", for {kinds[0]} alone", f"for {kinds[1]} ") if kinds else ("", "")
     return (
         f"perhaps {names}{where}, which would give {given} of the {plural(len(open_), 'answer')} without a cause;\n"
-        f"not named, since {elsewhere}{plural(len(against), 'answer')} would be another, such as that to "
+        f"not named, because {elsewhere}{plural(len(against), 'answer')} would differ, such as that to "
         f"{case.query} on {' '.join(map(event_text, case.events)) or 'no events'}"
     )
 
@@ -612,7 +612,7 @@ def _group_kernels(
         peeler.stop(error)
         stopped = peeler.stopped
         chosen = chosen or [choice for choice in choices.settled if choice not in choices.banned]
-    watch, choices.watch = choices.watch, Watch()  # what was found is grouped, whatever time it is
+    watch, choices.watch = choices.watch, Watch()  # the findings are grouped without a time limit
     groups = [replace(one, stopped="" if one.choice else stopped) for one in _together(found, chosen, choices)]
     choices.watch = watch
     fallen, suite = [choice for choice in choices.nearly if choice not in chosen], ChoiceScorer(choices, answered)
@@ -803,7 +803,6 @@ def _defect(id_: str, group: DefectGroup, choices: Choices, by_id: dict[str, Cas
         original=first.origin,
         cases=tuple(sorted(group.cases)),
         variants=others,
-        # Where no case was passed nothing speaks against a choice.
         causes=_causes(choices, [first.result, *recorded], group),
         description=described([first.result, *recorded], choices.excluded, first.signature.blamed & choices.silent)
         or group.doubt,
@@ -843,10 +842,10 @@ def defect_of_group(
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# How a failing case is made smaller, from the text of its query.
+# Shrinking a failing case, given the text of its query.
 
 Fails = Callable[[str, Stream], bool]
-"""Whether the engine still fails on this query and this stream; a typed error that it raises counts as no."""
+"""Returns whether the engine still fails on this query and this stream. If it raises a CerifyError, that means no."""
 
 
 def shrink_case(language: Language[Any], query: str, S: Stream, fails: Fails, tries: int) -> None:
@@ -871,10 +870,10 @@ PlainMatch = tuple[int, tuple[int, ...]]
 """A position, and the positions of the events of a match that is reported there."""
 
 Report = frozenset[PlainMatch]
-"""What is reported over a whole stream."""
+"""The matches that are reported over a whole stream."""
 
 Reports = Callable[[str, Stream], Report | None]
-"""From a query and a stream to what an engine reports; None where it answers with an error."""
+"""Returns the report of an engine for a query and a stream; None if the engine answers with an error."""
 
 BUDGET = Budget(valuations=200_000, seconds=2.0)
 
@@ -1044,4 +1043,4 @@ SUSPECTS: Mapping[str, Mapping[str, Reports]] = {
     }
     for language, one in INTERPRETATIONS.items()
 }
-"""For each language what engines report that depart from the definition in one axis, by the axis and its value."""
+"""For each language and axis=value, the reports of an engine that differs from the definition in this value only."""

@@ -31,9 +31,9 @@ Guess: TypeAlias = frozenset[Choice]
 """Some choices, of each axis one at most."""
 
 BEAM = 5  # guesses from which a search goes on
-MOST_CHOICES = 9  # of a guess
+MOST_CHOICES = 9  # choices of a guess
 MOST_ASKED = 40  # logs about one rule beside its test logs
-NONE_FOUND = "not found: no choices together give these answers"
+NONE_FOUND = "no cause found: no combination of choices gives these answers"
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 
@@ -77,10 +77,10 @@ class RuleInquiry:
             self.stopped = str(error)
             try:
                 self.peeler.watch.check()
-            except DiagnosisStopped as over:  # not just this rule's share of the time
+            except DiagnosisStopped as over:  # the whole time is over, not only this rule's share
                 self.peeler.stop(over)
         self.stopped = self.peeler.stopped or self.stopped
-        self.choices.watch = Watch()  # what was found is described, whatever time it is
+        self.choices.watch = Watch()  # the findings are described without a time limit
         self.guess = self._confirmed(self.guess)
 
     def adopt(self, choices: Iterable[Choice]) -> None:
@@ -147,7 +147,7 @@ class RuleInquiry:
                 break
         wrong = [one for one in self.answers if one.wrong]
         given = sum(self.predicts(guess, one) for one in wrong)
-        return guess if 2 * given >= len(wrong) else frozenset()  # few answers fit a choice by chance
+        return guess if 2 * given >= len(wrong) else frozenset()  # a choice may fit a few answers by chance
 
     # --- rivals -------------------------------------------------------------------------------------------------------
 

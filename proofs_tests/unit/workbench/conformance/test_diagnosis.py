@@ -484,7 +484,7 @@ def test_a_choice_that_differs_by_type_is_told_with_the_types() -> None:
     scorer = ChoiceScorer(Choices("cel"), [*numbers, result("A FILTER A[x != 'a']", "string", [])])
     doubt = _doubt(scorer, [], [("absent", "null-unequal")], numbers[0], numbers)
     assert "perhaps absent=null-unequal, for float and int alone, which would give 4 of the 4 answers" in doubt
-    assert "not named, since for string 1 answer would be another" in doubt
+    assert "not named, because for string 1 answer would differ" in doubt
 
 
 def test_what_says_nothing_of_a_choice() -> None:

@@ -398,7 +398,7 @@ def test_under_a_policy_an_expected_match_is_not_explained_by_the_definition(
     under_a_policy: tuple[Path, str, str],
 ) -> None:
     path, text, page = under_a_policy
-    why = "the engine is held to seq=next-from-left: that is not the definition's meaning"
+    why = "the expected matches follow seq=next-from-left, which differs from the definition"
     for shown in (text, html.unescape(page)):
         assert why in shown
         assert "is a match at" not in shown
@@ -427,7 +427,7 @@ def test_a_choice_that_changes_no_expected_match_is_no_reason() -> None:
     assert bearing_choices(other, held) == {"seq": "strict"}
     longer = replace(other, events=[{"type": name} for name in "ABAB"], matches=[Match(1, (0, 1)), Match(3, (2, 3))])
     lacking, beside = ([Match(1, (0, 1)), *more] for more in ([], [Match(3, (2, 3)), Match(3, (0, 3))]))
-    for given, why in ((lacking, "{2, 3} is a match at 3"), (beside, "the engine is held to seq=strict")):
+    for given, why in ((lacking, "{2, 3} is a match at 3"), (beside, "the expected matches follow seq=strict")):
         assert why_of(CaseResult(longer, "failed", given), {"seq": "strict"}).startswith(why)
 
 
