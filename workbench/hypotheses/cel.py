@@ -1,6 +1,6 @@
 """Hypotheses about CEL: an interpreter of Figure 3 of tods21 in which the meaning of each operator is a choice.
 
-Letters are those of cerify.semantics.cel.denote: phi and psi are formulas, i and j the ends of an interval, mu a
+Names are those of cerify.semantics.cel.denote: phi and psi are formulas, i and j the ends of an interval, mu a
 valuation, C a set of positions. Read this module beside that one: at the default of every axis, each case is the clause
 there. A parameter `follow` is the formula that comes next in the sequence, if there is one: some engines decide by it
 when an iteration ends.
@@ -76,22 +76,22 @@ SELECTIONS = ("as-defined", "ignored", "strict", "nxt", "last", "max")
 SEQUENCE_MEANS = {
     "any": "any",
     "next-from-left": "the first that can follow",
-    "next-from-right": "after the last that can precede",
+    "next-from-right": "any with no other first part in between",
     "strict": "the next event",
-    "nearest": "the first that can follow, after the last that can precede",
+    "nearest": "the first that can follow, with no other first part in between",
 }
 LOOP_MEANS = {
     "all": "any",
-    "omit-nothing": "none that fits is omitted from the first one taken until what follows",
-    "contiguous": "neighbours",
+    "omit-nothing": "none that fits may be omitted between the first one taken and the next part",
+    "contiguous": "adjacent ones",
     "greedy": "the longest only",
     "at-least-two": "two or more",
     "single": "one",
-    "until-next": "as any, up to the first event with which what follows can begin",
-    "taken-until-next": "all that fit, up to the first event with which what follows can begin",
-    "never-left": "any, and nothing can follow it",
-    "no-gaps": "none that fits is omitted between the first and the last one taken",
-    "reported-early": "any, and a match ends with them, whatever should follow",
+    "until-next": "any, up to the first event that can begin the next part",
+    "taken-until-next": "all that fit, up to the first event that can begin the next part",
+    "never-left": "any, but no further part can follow",
+    "no-gaps": "none that fits may be omitted between the first and the last one taken",
+    "reported-early": "any, and a match ends with them, without the next part",
     **AT_MOST_SAYS,
 }
 WINDOW_MEANS = {
@@ -99,10 +99,10 @@ WINDOW_MEANS = {
     "open": "is out",
     "off-by-one": "is in, and so is one that spans the width plus one",
     "integer": "is in, with spans and widths cut to whole numbers",
-    "tumbling": "is in if it is in one of the windows, which lie side by side and do not slide",
+    "tumbling": "is in if it is in one of the windows, which follow one another without overlap",
     "unlimited": "is in, and so is any longer one: the window is ignored",
     "amount-cut": "is in, with the amount of the width cut to a whole number of its unit",
-    "seconds": "is in, with the amount of the width taken as seconds whatever its unit",
+    "seconds": "is in, with the amount of the width taken as seconds, whatever its unit",
 }
 
 
@@ -130,29 +130,32 @@ def _selection(name: str) -> Axis:
     return Axis(f"selection@{name}", values, (name,), says)
 
 
-FILTER = Axis("filter", ("as-defined", "ignored"), ("filter",), "FILTER is as defined; is ignored")
+FILTER = Axis("filter", ("as-defined", "ignored"), ("filter",), "FILTER: as defined; ignored")
 GUARD = Axis(
     "guard",
     ("after", "step", "run"),
     ("filter",),
-    "a filter is a condition on what is found; a condition on one variable decides which events are taken, before any "
-    "is the next; so does one that compares events, with those taken before",
+    "when a filter applies: to the matches that are found; already when events are taken, if it is on one variable; "
+    "already when events are taken, also if it compares them",
 )
 FILTER_CONNECTIVES = Axis(
     "filter-connectives",
     ("as-defined", "and-as-or", "or-as-and"),
     ("filter",),
-    "AND and OR between conditions are as defined; AND is taken for OR; OR is taken for AND",
+    "AND and OR between conditions: as defined; AND is taken for OR; OR is taken for AND",
 )
 FILTER_CONDITIONS = tuple(Axis(one.name, one.values, ("filter",), one.says) for one in CONDITIONS)
 OR = Axis(
-    "or", ("both", "left-first"), ("or",), "OR has the matches of both sides; of the right where the left has none"
+    "or",
+    ("both", "left-first"),
+    ("or",),
+    "OR has the matches: of both sides; of the right side only where the left has none",
 )
 ALTERNATIVES = Axis(
     "alternatives",
     ("together", "apart"),
     ("or",),
-    "OR is one choice inside its query; stands for a query of each side, which takes its events as if alone",
+    "OR stands for: a choice inside its query; a separate query for each side",
 )
 STRATEGIES = ("strict", "nxt", "last", "max")
 MOST_ALTERNATIVES = 200  # queries that stand for one with OR
@@ -161,8 +164,8 @@ SELECTION_AXES = tuple(map(_selection, STRATEGIES))
 OVERLAP_AND_BACKTRACKING = replace(
     OVERLAP,
     values=(*OVERLAP.values, *BACKTRACKING),
-    says=f"{OVERLAP.says}; no, of those that begin first the one is taken that a regular expression with backtracking "
-    "finds first, with .* in the gaps, and the next one begins after its last event; so, with .*? in the gaps",
+    says=f"{OVERLAP.says}; no, the one is taken that a regular expression with backtracking finds first, with .* in "
+    "the gaps, and the next one begins after its last event; no, the same with .*? in the gaps",
 )
 
 AXES = axes(
@@ -182,31 +185,31 @@ AXES = axes(
         "spans",
         ("exact", "64-bit"),
         ("within-time", "within-attribute"),
-        "the span of a match is exact; is computed in 64 bits, in which that of far values wraps around",
+        "the span of a match: is exact; is computed in 64 bits, where that of distant values wraps around",
     ),
     Axis(
         "partition",
         ("filter", "substream", "ignored"),
         ("partition",),
-        "PARTITION BY keeps matches that agree; is evaluated over the events of each key alone; is ignored",
+        "PARTITION BY: keeps matches with one key; is evaluated over the events of each key alone; is ignored",
     ),
     Axis(
         "partition@unless",
         ("all", "substream"),
         ("partition",),
-        "under PARTITION BY, UNLESS looks for its right side among all events; among those of the key alone",
+        "under PARTITION BY, UNLESS looks for its right side: among all events; among those of the key alone",
     ),
     Axis(
         "partition@absent",
         ("dropped", "one-key"),
         ("partition",),
-        "PARTITION BY leaves out events without the attribute; takes them as those of one key",
+        "events without the attribute of PARTITION BY: are left out; have one key",
     ),
     Axis(
         "perkey",
         ("substream", "ignored", "filter"),
         ("perkey",),
-        "PER KEY is evaluated over the events of each key alone; is ignored; keeps matches that agree",
+        "PER KEY: is evaluated over the events of each key alone; is ignored; keeps matches with one key",
     ),
     OVERLAP_PER_KEY,
     FILTER,
@@ -215,9 +218,9 @@ AXES = axes(
         "filter-loop",
         ("every", "some", "first", "last"),
         ("filter",),
-        "a filter on a variable of several events holds of every one; of some; of the first; of the last",
+        "a filter on a variable of several events: is true of every one; of some; of the first; of the last",
     ),
-    Axis("unbound", ("true", "false"), ("filter",), "a filter on a variable that has no event is true; is false"),
+    Axis("unbound", ("true", "false"), ("filter",), "a filter on a variable that has no event: is true; is false"),
     FILTER_CONNECTIVES,
     *FILTER_CONDITIONS,
     OR,
@@ -233,14 +236,14 @@ AXES = axes(
         "negation",
         ("all", "next", "any-between", "inside", "untaken", "whole", "ignored"),
         ("unless",),
-        "UNLESS looks for its right side from the beginning of the stream to the end of the match; at the event after "
-        "the first event of the match; from its first to its last event; after its first and before its last event; "
-        "from the beginning of the stream to the end of the match, among the events that the match does not take; for "
-        "one that ends with the match; nowhere",
+        "where UNLESS looks for its right side: from the beginning of the stream to the end of the match; at the event "
+        "after the first event of the match; from its first to its last event; after its first and before its last "
+        "event; from the beginning of the stream to the end of the match, among the events that the match does not "
+        "take; only where it ends with the match; nowhere",
     ),
     Axis("start", ("interval", "stream", "ignored"), ("start",), "START: of the interval; of the stream; ignored"),
     Axis("in", ("all", "last"), ("in",), "IN binds all events; the last one only"),
-    Axis("project", ("as-defined", "ignored"), ("project",), "PROJECT is as defined; is ignored"),
+    Axis("project", ("as-defined", "ignored"), ("project",), "PROJECT: as defined; ignored"),
     *SELECTION_AXES,
 )
 CLOSING = frozenset({"omit-nothing", "greedy", "taken-until-next"})

@@ -48,8 +48,8 @@ AXES = axes(
         "relative",
         ("any", "first", "last", "prior", "sequence", "with-itself"),
         ("relative",),
-        "relative(E, F): F after any event of E; after the first; after the last; as prior; as sequence; from the "
-        "event of E itself on",
+        "relative(E, F): F after any event of E; after the first; after the last; as prior; as sequence; also "
+        "at the event of E itself",
     ),
     Axis(
         "relative_plus",
@@ -61,7 +61,7 @@ AXES = axes(
         "prior",
         ("as-defined", "relative", "sequence", "same-event", "first"),
         ("prior",),
-        "prior(E, F): every F after some E; as relative; as sequence; at the same event too; the first F only",
+        "prior(E, F): every F after some E; as relative; as sequence; also F at the event of E; the first F only",
     ),
     Axis(
         "sequence",
@@ -69,8 +69,13 @@ AXES = axes(
         ("sequence",),
         "sequence(E, F): neighbours in the history; in the stream; as prior",
     ),
-    Axis("not", ("every-other", "without-start", "ignored"), ("not",), "!E: every other event; but no start; as E"),
-    Axis("any", ("without-start", "with-start"), ("any",), "any: every event but start; every event"),
+    Axis(
+        "not",
+        ("every-other", "without-start", "ignored"),
+        ("not",),
+        "!E: every other event; every other event except start; as E",
+    ),
+    Axis("any", ("without-start", "with-start"), ("any",), "any: every event except start; every event"),
     Axis("first", ("history", "stream"), ("first",), "first: of the history; of the stream"),
     Axis("pipe", ("as-defined", "and"), ("pipe",), "E | F: F on the events of E; as E and F"),
     Axis(
@@ -83,13 +88,13 @@ AXES = axes(
         "every",
         ("every-n-th", "n-th", "from-first"),
         ("every",),
-        "every <n> E: the n-th, 2n-th, ...; the n-th; the first, n+1-th, ...",
+        "every <n> E: the n-th, 2n-th, ...; only the n-th; the first, n+1-th, ...",
     ),
     Axis(
         "after",
         ("first", "last", "any", "prior"),
         ("after",),
-        "F / E: after the first event of E; after the last; after any; F with some E before",
+        "F / E: F after the first event of E; after the last; after any; F with some E before it",
     ),
     Axis(
         "between",
@@ -107,7 +112,7 @@ AXES = axes(
     Axis("happened", ("inclusive", "strict"), ("happened",), "happened(E): at an event of E or after it; after it"),
     Axis("series", ("before", "through"), ("series",), "E * T: E at every event before; at the event of T as well"),
     Axis("or", ("both", "left-first"), ("or",), "E or F: both; F only where E never takes place"),
-    Axis("mask", ("as-defined", "ignored"), ("mask",), "a mask is as defined; is ignored"),
+    Axis("mask", ("as-defined", "ignored"), ("mask",), "a mask: as defined; ignored"),
     Axis("emit", EMITTED, says=sentence(EMIT.subject, EMITTED, EMIT.meanings)),
     *(Axis(one.name, one.values, ("mask",), one.says) for one in CONDITIONS),
 )

@@ -32,9 +32,9 @@ AXES = axes(
         (CHAIN, *FUNNEL_MODES),
         ("funnel",),
         "a funnel without a mode: is the best chain of different events in the order of the stream; is windowFunnel, "
-        "rows of equal times in any order, one of them in several steps; is windowFunnel with different rows; compares "
-        "a row with the newest one of the step before alone; is the best chain whose times increase; ends at a row of "
-        "no step, and at one that is not due; ends at a row of no step; ends at the first repeat",
+        "with equal times in any order and a row in several steps; is windowFunnel with different rows; compares a row "
+        "only with the newest one of the step before; is the best chain whose times increase; ends at a row of no "
+        "step, and at one whose step is not next; ends at a row of no step; ends at the first repeated step",
     ),
     Axis(
         "unmatched",
@@ -55,7 +55,7 @@ AXES = axes(
         ("within-time", "within-events", "within-attribute"),
         "a last step at the width after the first: is in; is out; is in, and so is any later one: WITHIN is ignored",
     ),
-    Axis("partition", ("keys", "ignored"), ("partition",), "BY: there is a row for each key; is ignored"),
+    Axis("partition", ("keys", "ignored"), ("partition",), "BY: gives a row for each key; is ignored"),
 )
 UNLIMITED = 10**18  # the amount of a window that no events exceed
 

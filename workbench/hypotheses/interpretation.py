@@ -163,28 +163,28 @@ Emit = Literal[
 OVERLAP = Axis(
     "overlap",
     get_args(Overlap),
-    says="whether two matches may share events: yes; no, the next one begins after the last event of the one before; "
-    "no, the next one begins after the first event of the one before; no event is used twice; so, and of the "
-    "matches that end together the one that begins last is taken first; no event is used twice in the same place of a "
-    "match; no, of those that begin first the longest is taken, and the next one begins after "
-    "its last event; so, and of several that are the longest the one that takes its events last",
+    says="whether two matches may share events: yes; no, each begins after the last event of the one before; each "
+    "begins after the first event of the one before; no event is used twice; no event is used twice, and of the "
+    "matches that end together the one that begins last is tried first; no event is used twice in the same place of a "
+    "match; no, of those that begin first the longest is taken, and the next one begins after its last event; no, of "
+    "those that begin first the longest is taken, and among equally long ones the one with the latest events",
 )
 EMIT = Axis(
     "emit",
     get_args(Emit),
-    says="which matches are reported, and when: all as they are complete; of those at one position the first; "
-    "of those at one position the longest; of those at one position the shortest; of those at one "
-    "position the one that begins last; the first of each first event; all at the end of the stream; at their first "
-    "event; one position later; once another event has come, so that those of the last event are lost; "
-    "the longest of each first event; the first of all, and no other; of those with the same first and last event the "
-    "one with most events, and of these the one that takes them last; of those with the same first and last event the "
-    "one that takes its events first",
+    says="which matches are reported, and when: all, when they are complete; of those at one position, the first; of "
+    "those at one position, the longest; of those at one position, the shortest; of those at one position, the one "
+    "that begins last; of those with the same first event, the first; all, at the end of the stream; all, at their "
+    "first event; all, one position later; all, once another event has come, so that those of the last event are "
+    "lost; of those with the same first event, the longest; only the first of all; of those with the same first and "
+    "last event, the one with most events, and of these the one with the latest; of those with the same first and last "
+    "event, the one with the earliest events",
 )
 EVENT_ORDER = Axis(
     "event-order",
     ("arrival", "time", "time-either-way"),
-    says="events come after one another in the order of arrival; of their times, and then of arrival; of their times, "
-    "and those of one time either way",
+    says="the order of events: that of arrival; that of their times, and then of arrival; that of their times, in "
+    "which equal times have any order",
 )
 TIES = Axis(
     "ties",
@@ -201,14 +201,14 @@ OVERLAP_PER_KEY = Axis(
     "overlap@partition",
     ("stream", "key"),
     ("partition",),
-    "under PARTITION BY, overlap and emit choose among all matches; among those of each key",
+    "under PARTITION BY, overlap and emit choose: among all matches; among those of each key",
 )
 
 BACKTRACKING = ("leftmost-first", "leftmost-first-lazy")
 """Values of overlap for which the interpreter itself finds only the matches that are kept."""
 
 REPORTING = frozenset(axis.name for axis in (OVERLAP, EMIT, TIES, WINDOW_DEFAULT, OVERLAP_PER_KEY))
-"""The names of the axes about which matches are reported."""
+"""The names of the axes that say which matches are reported."""
 PER_KEY = OVERLAP_PER_KEY.name
 MOST_ORDERS = 120  # orders of the events of a stream that are tried
 
@@ -233,8 +233,8 @@ def reported(
 def streams_in_order(S: Stream, how: str) -> Iterator[tuple[Stream, Sequence[int]]]:
     """Yield the streams that an engine evaluates instead of S, each with the original positions of its events.
 
-    There are several if the order of equal times is open. how: a value of the axis order. Raises Unsupported if times
-    cannot be compared, or many are equal.
+    There are several if the order of equal times is open. how: a value of the axis event-order. Raises Unsupported if
+    times cannot be compared, or many are equal.
     """
     if not moves_events(S, how):
         yield S, range(len(S))
@@ -250,7 +250,7 @@ def streams_in_order(S: Stream, how: str) -> Iterator[tuple[Stream, Sequence[int
 
 
 def moves_events(S: Stream, how: str) -> bool:
-    """Return whether a value of the axis order changes the order of S, or leaves a part of it open.
+    """Return whether a value of the axis event-order changes the order of S, or leaves a part of it open.
 
     Raises Unsupported if times cannot be compared.
     """
@@ -399,7 +399,7 @@ BUDGET = Budget(valuations=200_000, matches=20_000, seconds=2.0)
 """The budget of one answer."""
 
 Found = Callable[[Any, Stream, Choices, Output, Budget], Iterable[Match]]
-"""A function that finds the matches of a syntax tree over a stream, before a choice which are reported, and when."""
+"""A function that finds the matches of a syntax tree over a stream, before any of them is left out or moved."""
 
 Parts = Callable[[Any, Choices], Sequence[Any]]
 """A function that returns the syntax trees that an engine evaluates instead of one, independently of each other.
@@ -424,10 +424,10 @@ class Interpretation:
     selection strategies. keys: a function that returns the attributes by which a tree has partitions. parts: a function
     that returns the trees that are evaluated instead of one. unhidden: a function that returns a tree with all events
     of its matches. stages: the stages of questions that identify an engine. shapes: queries, each with events, that are
-    asked before the random questions, few of which have such a shape. around: what is written around random queries in
+    asked before the random questions, few of which have such a shape. around: templates for random queries, used in
     turn, since the generator makes neither windows nor keys. twice: for some operators, two questions that
     only differ in their types, as a query and a stream of types; the first query names one type twice. repeats: a
-    function that returns whether a tree does.
+    function that returns whether a tree names a type twice.
     """
 
     axes: Mapping[str, Axis]
@@ -507,48 +507,47 @@ ABSENT = Axis(
 DIVISION = Axis(
     "integer-division",
     ("exact", "truncating"),
-    says="the quotient of two integers: exact; without what is behind the point",
+    says="the quotient of two integers: exact; cut to a whole number",
 )
 COMPARISON = Axis(
     "comparison",
     ("exact", "inclusive", "exclusive", "reversed", "unequal-false"),
-    says="< and > mean what they say; are taken for <= and >=; <= and >= are taken for < and >; < is taken for >; "
-    "!= is never true",
+    says="comparisons: as they are; < and > are taken for <= and >=; <= and >= are taken for < and >; < and > are "
+    "exchanged, and so are <= and >=; != is never true",
 )
 CONNECTIVES = Axis(
     "connectives",
     ("exact", "and-as-or", "or-as-and", "not-ignored"),
-    says="and, or and not inside a condition on one event: as they are; and taken for or; or for and; not is ignored",
+    says="and, or and not inside a condition on one event: as they are; and is taken for or; or is taken for "
+    "and; not is ignored",
 )
 STRINGS = Axis(
     "strings",
     ("exact", "any-case", "unordered"),
-    says="strings are compared as they are; without regard to upper and lower case; with = and != alone, and are "
-    "neither less nor greater",
+    says="strings are compared: as they are; without regard to upper and lower case; by = and != only, and none is "
+    "less or greater",
 )
 LIKE = Axis(
     "like",
     ("whole", "beginning", "anywhere"),
-    says="like matches the whole string; its beginning; a part of it",
+    says="like matches: the whole string; its beginning; a part of it",
 )
 RANGE = Axis(
     "range",
     ("closed", "open-below", "open-above"),
-    says="in range(a, b): both ends are in; a is not; b is not",
+    says="in range(a, b): both ends are in; a is out; b is out",
 )
 FLOATS = Axis(
     "floats",
     ("exact", "truncated", "apart"),
-    says="floats are compared as they are; without what is behind the point; as they are, and none equals an integer",
+    says="floats are compared: as they are; without their fraction; as they are, but none equals an integer",
 )
 INTEGERS = Axis(
     "integers",
     ("exact", "doubles"),
-    says="integers are compared as they are; as floating-point numbers, of which two beyond 2^53 may be the same",
+    says="integers are compared: as they are; as floating-point numbers, of which two beyond 2^53 may be equal",
 )
-CONSTANTS = Axis(
-    "constants", ("exact", "truncated"), says="constants are what they say; numbers in a query lose their fraction"
-)
+CONSTANTS = Axis("constants", ("exact", "truncated"), says="numbers in a query: are as written; lose their fraction")
 
 CONDITIONS = (ABSENT, DIVISION, COMPARISON, CONNECTIVES, STRINGS, LIKE, RANGE, FLOATS, INTEGERS, CONSTANTS)
 """The axes of conditions, which all languages have."""
@@ -712,7 +711,7 @@ def as_double(value: Value) -> Value:
 # ---------------------------------------------------------------------------------------------------------------------
 # The questions that an engine may be asked: queries, and for each the streams over a few events.
 
-MOST_STREAMS = 250  # streams of one template that are looked at, the shortest first
+MOST_STREAMS = 250  # streams of one template, the shortest first
 
 
 @dataclass(frozen=True)

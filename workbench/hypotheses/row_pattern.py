@@ -252,7 +252,7 @@ def in_the_partition(f: Frame, table: Sequence[Row], start: int) -> Frame:
 
 
 class GreedyMeaning(LookingMeaning):
-    """An engine that never takes a labelling back: it tries only one way for the first part of a concatenation."""
+    """An engine without backtracking: it tries only one way for the first part of a concatenation."""
 
     def sequence(self, p: rows.Pattern, w: Labelling) -> Iterator[Labelling]:
         if isinstance(p, rows.RowConcatenation):
@@ -331,117 +331,119 @@ def counts_nulls(e: Any) -> Any:
 
 
 DEPARTURES: Mapping[str, tuple[tuple[str, ...], str, Mapping[str, Departure]]] = {
-    "preference": ((), "the match is the first labelling in the order of preference; the longest; the shortest; the "
-        "first one that is found without taking anything back", {
+    "preference": ((), "the match is: the first labelling in the order of preference; the longest; the shortest; the "
+        "first one that is found without backtracking", {
         "preferred": Departure(),
         "longest": Departure(preferred=lambda found: max(found, key=len, default=None)),
         "shortest": Departure(preferred=lambda found: min(found, key=len, default=None)),
         "no-backtracking": Departure(meaning=GreedyMeaning),
     }),
-    "alternation": (("alternation",), "the first alternative is preferred; the last; the longest", {
+    "alternation": (("alternation",), "the preferred alternative: the first; the last; the longest", {
         "first": Departure(),
         "last": Departure(clause=in_pattern(reversed_alternation)),
         "longest": Departure(meaning=LongestMeaning),
     }),
-    "permute": (("permute",), "the orders of PERMUTE are preferred as the list says; from the last one; the parts come "
-        "in any number each", {
+    "permute": (("permute",), "PERMUTE: prefers its orders as listed; prefers them from the last one; allows any "
+        "sequence of its parts with the length of the list", {
         "listed": Departure(),
         "reversed": Departure(clause=in_pattern(reversed_permutation)),
         "repeated": Departure(clause=in_pattern(any_sequence)),
     }),
-    "reluctant": (("reluctant",), "a reluctant quantifier prefers fewer iterations; is as a greedy one", {
+    "reluctant": (("reluctant",), "a reluctant quantifier: prefers fewer iterations; is greedy", {
         "fewer": Departure(),
         "greedy": Departure(clause=in_pattern(lambda p: quantified(p, greedy=True))),
     }),
-    "define": (("define",), "a condition of DEFINE decides which rows are of a variable; is ignored", {
+    "define": (("define",), "a condition of DEFINE: decides which rows are of a variable; is ignored", {
         "as-defined": Departure(),
         "ignored": Departure(clause=lambda q: replace(q, define=())),
     }),
-    "star": (("quantified",), "an iteration of no rows under * is one; is none, and the next way to iterate is tried", {
+    "star": (("quantified",), "an iteration of no rows under *: counts; is dropped, and the next way to iterate is "
+        "tried", {
         "as-defined": Departure(),
         "rows-only": Departure(meaning=DroppingMeaning),
     }),
-    "bounds": (("quantified",), "an upper bound of iterations counts; is ignored", {
+    "bounds": (("quantified",), "an upper bound of iterations: counts; is ignored", {
         "as-defined": Departure(),
         "ignored": Departure(clause=in_pattern(
             lambda p: quantified(p, high=None) if isinstance(p, rows.Quantified) and (p.high or 0) > 1 else p
         )),
     }),
-    "exclusion": (("exclusion",), "rows inside {- -} are matched and not shown; are shown", {
+    "exclusion": (("exclusion",), "rows inside {- -}: are matched but not shown; are shown", {
         "hidden": Departure(),
         "shown": Departure(clause=in_pattern(lambda p: p.pattern if isinstance(p, rows.Exclusion) else p)),
     }),
-    "anchors": (("anchor",), "^ and $ are as defined; are ignored", {
+    "anchors": (("anchor",), "^ and $: as defined; ignored", {
         "as-defined": Departure(),
         "ignored": Departure(clause=in_pattern(lambda p: rows.Empty() if isinstance(p, rows.Anchor) else p)),
     }),
-    "skip": ((), "the search goes on as AFTER MATCH SKIP says; past the last row; at the next row", {
+    "skip": ((), "the search goes on: as AFTER MATCH SKIP says; past the last row; at the next row", {
         "as-defined": Departure(),
         "past-last-row": Departure(clause=lambda q: replace(q, skip=RowSkip())),
         "next-row": Departure(clause=lambda q: replace(q, skip=RowSkip("next row"))),
     }),
-    "skip-to": (("skip to",), "TO FIRST and TO LAST are as defined; exchanged", {
+    "skip-to": (("skip to",), "TO FIRST and TO LAST: as defined; exchanged", {
         "as-defined": Departure(),
         "exchanged": Departure(clause=reversed_target),
     }),
-    "running": (("measures",), "RUNNING and FINAL are as defined; all is RUNNING; all is FINAL", {
+    "running": (("measures",), "RUNNING and FINAL: as defined; all is RUNNING; all is FINAL", {
         "as-defined": Departure(),
         "running": Departure(clause=in_expressions(lambda e: semantics(e, "RUNNING"), define=False)),
         "final": Departure(clause=in_expressions(lambda e: semantics(e, "FINAL"), define=False)),
     }),
-    "navigation": (("measures",), "FIRST, LAST and columns in MEASURES are of a row of the variable; of the first or "
-        "last of its rows whose value is not NULL", {
+    "navigation": (("measures",), "FIRST, LAST and columns in MEASURES read: a row of the variable; the first or last "
+        "of its rows whose value is not NULL", {
         "rows": Departure(),
         "values": Departure(output=PresentOutput),
     }),
-    "physical": (("physical",), "PREV and NEXT see the rows of the partition; of the match; of all partitions", {
+    "physical": (("physical",), "PREV and NEXT see the rows: of the partition; of the match; of all partitions", {
         "partition": Departure(),
         "match": Departure(looks=in_the_match, shows=in_the_match),
         "table": Departure(looks=in_the_table, shows=in_the_table),
     }),
-    "frame": (("window",), "PREV and NEXT in WINDOW see the rows of the frame; of the partition", {
+    "frame": (("window",), "PREV and NEXT in WINDOW see the rows: of the frame; of the partition", {
         "frame": Departure(),
         "partition": Departure(looks=in_the_partition, shows=in_the_partition),
     }),
-    "frame-end": (("frame end",), "a frame of WINDOW ends as it says; with the partition", {
+    "frame-end": (("frame end",), "a frame of WINDOW ends: as written; with the partition", {
         "as-defined": Departure(),
         "ignored": Departure(clause=lambda q: in_window(q, following=None)),
     }),
-    "seek": (("seek",), "SEEK finds the first match of the frame; is INITIAL", {
+    "seek": (("seek",), "SEEK: finds the first match of the frame; is taken for INITIAL", {
         "as-defined": Departure(),
         "initial": Departure(clause=lambda q: in_window(q, seek=False)),
     }),
-    "offset": (("logical",), "the offset of FIRST and LAST counts; is ignored", {
+    "offset": (("logical",), "the offset of FIRST and LAST: counts; is ignored", {
         "as-defined": Departure(),
         "ignored": Departure(clause=in_expressions(unoffset)),
     }),
-    "unknown": (("define",), "a test of NULL is unknown; false; as unknown, but NULL = NULL is true", {
+    "unknown": (("define",), "a test of NULL is: unknown; false; unknown, but NULL = NULL is true", {
         "unknown": Departure(),
         "false": Departure(clause=in_expressions(on_two_values)),
         "equal": Departure(clause=in_expressions(equal_nulls)),
     }),
-    "union": (("subset", "classifier"), "CLASSIFIER of a union is a variable of the pattern; the union's name", {
+    "union": (("subset", "classifier"), "CLASSIFIER of a union is: a variable of the pattern; the union's name", {
         "primary": Departure(),
         "name": Departure(clause=name_of_union),
     }),
-    "match-number": (("match_number",), "MATCH_NUMBER is from 1 in each partition; from 0; goes on in the next", {
+    "match-number": (("match_number",), "MATCH_NUMBER: starts from 1 in each partition; starts from 0; "
+        "goes on in the next partition", {
         "from-1": Departure(),
         "from-0": Departure(before=-1),
         "goes-on": Departure(counts_on=True),
     }),
-    "empty": ((), "an empty match is reported; is not", {
+    "empty": ((), "an empty match: is reported; is not", {
         "reported": Departure(),
         "dropped": Departure(reported=lambda found: bool(found.labelling)),
     }),
-    "count": (("aggregate",), "COUNT of values leaves NULL out; counts rows", {
+    "count": (("aggregate",), "COUNT of values: leaves NULL out; counts rows", {
         "values": Departure(),
         "rows": Departure(clause=in_expressions(counts_nulls)),
     }),
-    "order": (("order by",), "rows are in the order of ORDER BY; of the table", {
+    "order": (("order by",), "the order of rows: that of ORDER BY; that of the table", {
         "as-defined": Departure(),
         "ignored": Departure(clause=lambda q: replace(q, order=())),
     }),
-    "partition": (("partition by",), "PARTITION BY parts the table; is ignored; leaves rows without a key out", {
+    "partition": (("partition by",), "PARTITION BY: divides the table; is ignored; leaves out rows without a key", {
         "as-defined": Departure(),
         "ignored": Departure(clause=lambda q: replace(q, partition=())),
         "null-dropped": Departure(parts=partitions_with_keys),

@@ -62,8 +62,8 @@ WINDOW = Axis(
     "window",
     ("open", "closed", "off-by-one", "integer", "unlimited"),
     ("within",),
-    "a match that spans the width exactly is out; is in; the width plus one is in too; it is out, with spans and "
-    "widths cut to whole seconds; it is in, and so is any longer one: the window is ignored",
+    "a match that spans the width exactly: is out; is in; is in, and so is one that spans the width plus one; is out, "
+    "with spans and widths cut to whole seconds; is in, and so is any longer one: the window is ignored",
 )
 
 AXES = axes(
@@ -78,7 +78,7 @@ AXES = axes(
             (name,),
             "the strategy is: as defined; "
             + "".join(f"taken for {other}; " for other in STRATEGIES if other != name)
-            + "one that skips events of other types alone",
+            + "taken for one that skips only events of other types",
         )
         for name in STRATEGIES
     ),
@@ -86,24 +86,24 @@ AXES = axes(
         "loop",
         ("as-defined", "single", "at-least-two", "greedy", "until-next", *AT_MOST),
         ("kleene",),
-        "a Kleene plus is as defined; has one event; two or more; is left only where it can take no event; is left at "
+        "a Kleene plus: is as defined; has one event; has two or more; ends only where it can take no event; ends at "
         "the first event that the next component can take; " + "; ".join(AT_MOST_SAYS.values()),
     ),
-    Axis("cut", ("as-defined", "ignored"), ("cut",), "`!` is as defined; is ignored"),
+    Axis("cut", ("as-defined", "ignored"), ("cut",), "`!`: as defined; ignored"),
     Axis(
         "negation",
         ("all", "next", "any-between", "ignored"),
         ("negation",),
-        "a negated component is looked for in its whole scope; right after what comes before it; from the first to the "
-        "last event of the match; nowhere",
+        "a negated component is looked for: in its whole scope; right after the component before it; from the first to "
+        "the last event of the match; nowhere",
     ),
-    Axis("equivalence", ("as-defined", "ignored"), ("equivalence",), "an equivalence test is as defined; is ignored"),
+    Axis("equivalence", ("as-defined", "ignored"), ("equivalence",), "an equivalence test: as defined; ignored"),
     OVERLAP,
     EMIT,
     EVENT_ORDER,
     TIES,
     WINDOW_DEFAULT,
-    Axis("filter", ("as-defined", "ignored"), ("condition",), "a condition is as defined; is ignored"),
+    Axis("filter", ("as-defined", "ignored"), ("condition",), "a condition: as defined; ignored"),
     *(Axis(one.name, one.values, ("condition",), one.says) for one in CONDITIONS),
 )
 

@@ -57,16 +57,16 @@ SAYS: dict[str, str] = {
     "alerts": "an alert is raised: at each event with which the condition holds; where it begins to hold; with events "
     "that no alert has had; at the last event of a group; only the first one of a group",
     "null_groups": "events without a value of a group field: are in no group; are a group",
-    "groups": "values of group fields: are compared as they are; without case; are not looked at",
+    "groups": "values of group fields: are compared as they are; without case; are ignored",
     "values": "values that value_count counts: are compared as they are; without case",
-    "null_values": "events without the value that is counted: are left out; are there and count nothing",
-    "order": "temporal_ordered: asks for the order; asks for none",
+    "null_values": "events without the value that is counted: are left out; are kept, but count nothing",
+    "order": "temporal_ordered: requires the order; ignores the order",
     "counted": "an event that several rules find: counts once; counts once each",
     "resolution": "times: are exact; are cut to seconds",
     "percentile": "a percentile between two values: is between them; is one of them",
     "case": "texts without cased: match in any case; match in their own case; match in any case if they have "
     "wildcards, and in their own otherwise",
-    "absent": "not of a test of an absent field: is true; is not",
+    "absent": "not of a test of an absent field: is true; is false",
 }
 """For each question of `SigmaReading`, the meanings of its answers, in their order.
 
@@ -171,7 +171,7 @@ AXES = axes(
         "chained",
         ("at-once", "silent"),
         ("chained",),
-        "an alert of a correlation in another one: is looked at as it comes; is there for later events alone",
+        "an alert of a correlation in another one: counts at once; counts for later events only",
     ),
     Axis(
         "empty-sum",
@@ -190,7 +190,7 @@ AXES = axes(
         "matches",
         ("together", "one-by-one"),
         ("several-rules",),
-        "what several rules find at one event: is looked at together; rule by rule, each of which can raise an alert",
+        "what several rules find at one event: is judged together; is judged rule by rule, and each can raise an alert",
     ),
     Axis(
         "alerts-temporal",
@@ -231,7 +231,7 @@ class LogOfConverter(LogOfRules):
     choices: Choices
     correlations: frozenset[str]
     documents: Mapping[str, Document]
-    event_with_fields = 0  # of the events of an alert, where it has the fields of each
+    event_with_fields = 0  # the event whose fields an alert has, if alert-fields is each
 
     def window_of(self, rule: SigmaCorrelation) -> SigmaWindow:
         return self.choices["window-temporal" if rule.kind in TEMPORAL else "window"]  # type: ignore[return-value]
