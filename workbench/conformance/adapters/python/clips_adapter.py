@@ -51,7 +51,7 @@ class ChainRule:
         self.rounds = []
         for n, step in enumerate(chain.steps):
             if step.least != step.most:
-                raise Skip("a pattern of a rule takes one fact, so a step needs a fixed number of events", LINK)
+                raise Skip("a step needs a fixed number of facts", LINK)
             self.rounds += [n] * step.least
         self.tests = [self.condition(tree, k) for k, n in enumerate(self.rounds) for tree in chain.steps[n].conditions]
         for k, (n, m) in enumerate(pairwise(self.rounds)):
