@@ -79,7 +79,7 @@ LENGTH = 7  # events of its stream, at most
 FITS = 0.7  # share of answers that hypotheses must explain before values without effect are dropped
 
 SKIPPED = "the engine skips all questions about it"
-ERRONEOUS = "the engine answers its questions with errors"
+ERRONEOUS = "the engine answers its questions with errors, or not at all"
 USED_UP = "the questions were used up"
 ENDED = "the questions ended before it was tested"
 UNANSWERED = "no answer to its questions distinguishes its values"
@@ -110,7 +110,8 @@ class Identification:
     are then those of the completed stages. errors: for each kind of question, the number of failed answers that no
     value predicts. probed: the number of answers to random questions. unsettled: hypotheses that explain as many
     answers as the best one, while no question was left to separate them. unchecked: axes whose value, once found, had
-    no further question. unput: queries left over because the engine had stopped.
+    no further question. unput: queries left over because the engine had stopped. lost: queries that were not asked
+    because the engine gave no answer to others with their operators.
     """
 
     predictor: Predictor
@@ -126,6 +127,7 @@ class Identification:
     unsettled: list[Choices] = field(default_factory=list)
     unchecked: set[str] = field(default_factory=set)
     unput: set[str] = field(default_factory=set)
+    lost: set[str] = field(default_factory=set)
     _rivals: list[Choices] = field(default_factory=list)  # those that leave a value open if another axis has none
     blamed: str = ""  # the operator that all queries with unexplained answers have
     silent: set[str] = field(default_factory=set)  # operators that never match a type named twice
@@ -762,7 +764,7 @@ class Identification:
         if not left and any(map(self.is_silent, queries)):
             return SILENT
         if not left:
-            return ERRONEOUS if any(query in queries for query, _ in self.errors) else SKIPPED
+            return ERRONEOUS if queries & {*self.lost, *(query for query, _ in self.errors)} else SKIPPED
         if any(self.depends(name, Answered(question, "error", ())) for question in left):
             return INTERRUPTED if self.interrupted else USED_UP if len(self.answered) >= self.most else UNANSWERED
         return SAME_ANSWERS
@@ -1318,7 +1320,8 @@ def identified(
             count(),
             Case("", "identify", "", language, "", None, [], evaluated_output(predictor.interpretation.compared), []),
         )
-        stopped, malformed, errors, broken, unput = list[str](), list[str](), list[str](), list[str](), set[str]()
+        stopped, malformed, errors, broken = list[str](), list[str](), list[str](), list[str]()
+        unput, lost = set[str](), set[str]()
 
         def ask(question: EngineQuestion) -> EngineAnswer | None:
             schema, events = schema_for(language, question), [dict(event) for event in question.events]
@@ -1326,7 +1329,9 @@ def identified(
             case = replace(origin, id=id_, query=question.query, schema=schema, events=events)
             if stopped:
                 unput.add(question.query)
-            if stopped or engine.why_not(case, limits.restarts // 2) is not None:
+            if not stopped and engine.why_not(case, limits.restarts // 2) is not None:
+                lost.add(question.query)
+            if stopped or question.query in lost:
                 return None
             result = engine.answer(case)
             errors.append(ERROR_PARTS.sub("", result.detail) if result.outcome in ("error", "protocol") else "")
@@ -1353,7 +1358,7 @@ def identified(
                 case _:
                     return "no answer"
 
-        identification = Identification(predictor, ask, unput=unput)
+        identification = Identification(predictor, ask, unput=unput, lost=lost)
         axes = identification.run(STAGES[language], progress)
         not_asked = identification.unasked(STAGES[language], axes)
         bases = {name: axis.base for name, axis in predictor.interpretation.axes.items()}

@@ -1058,6 +1058,7 @@ STAGES = (
             Template("C ; A+", types("A B C"), 5),
             Template("C ; A+ ; B", types("A B C"), 5),
             Template("A+", MANY, 8),
+            Template("A+ ; B", types("B"), 1, before=MANY * 8),  # a limit of rounds is not one of events
         ),
     ),
     Stage(
@@ -1069,6 +1070,7 @@ STAGES = (
             Template("A:+ : B", AB, 4),
             Template("A:+ : A", AB, 4),  # a possessive loop leaves nothing for what follows it
             Template("A:+", MANY, 8),
+            Template("A:+ ; B", types("B"), 1, before=MANY * 8),
         ),
     ),
     Stage(
@@ -1259,6 +1261,12 @@ SHAPES = (
     ("((A ; C) UNLESS B) FILTER A.x = 1", keyed("A1 C1 A2 B2 A1 C1", "x")),
     ("(A : B) PARTITION BY [k]", keyed("A1 B1 A2 B1 B2 A1 B1")),
     ("(A ; B ; C) PARTITION BY [k]", keyed("A1 B2 B1 A2 C1 B2 C2 C1")),
+    ("(A ; B) FILTER A.x = 1", keyed("A0 B1 A1 B0 B1", "x")),
+    ("(A ; B) FILTER B.x = 1", keyed("A1 B0 A0 B1 B1", "x")),
+    ("(A ; B) FILTER A.x < B.x", keyed("A1 B0 A0 B2 B1", "x")),
+    ("(A ; C) UNLESS (B FILTER B.x = 1)", keyed("B0 A0 C0 B0 C0 B1 A0 C0", "x")),
+    ("((A ; B) PARTITION BY [k]) WITHIN 3 EVENTS", keyed("A1 A2 B1 B2 B1 A1 B2 B1")),
+    ("((A ; B) WITHIN 3 EVENTS) PARTITION BY [k]", keyed("A1 A2 B1 B2 B1 A1 B2 B1")),
     ("(A ; B) WITHIN 3 EVENTS", types("A B A A B B")),
     ("(A ; B ; C) WITHIN 4 EVENTS", types("A B A B C C")),
 )

@@ -848,7 +848,10 @@ CONDITION_STAGES: tuple[tuple[str, tuple[tuple[tuple[Json, ...], int, tuple[str,
     ),
     (
         "strings",
-        ((events("A", s=("a", "A", "b")), 1, ("{0}s = 'a'", "{0}s != 'a'", "{0}s >= 'a'", "{0}s < 'b'")),),
+        (
+            (events("A", s=("a", "A", "b")), 1, ("{0}s = 'a'", "{0}s != 'a'", "{0}s >= 'a'", "{0}s < 'b'")),
+            (events("A", s=("9", "10")), 1, ("{0}s < '9'",)),  # as a number, 10 is not less
+        ),
     ),
     ("like", ((events("A", s=("a", "ab", "ba")), 1, ("{0}s like 'a'",)),)),
     ("range", ((events("A", x=(1, 2, 3)), 1, ("{0}x in range(1, 3)",)),)),

@@ -42,6 +42,7 @@ from cerify.conformance.identification import (
     USED_UP,
     Answered,
     Identification,
+    Pool,
     choose_varied,
     identified,
     separations,
@@ -764,6 +765,18 @@ def by_recency(run: RunMessage, chain: Chain) -> Iterator[Found]:
             yield end, [[q] for q in last]
 
 
+@pytest.mark.parametrize(("axis", "loop"), [("loop", "A+"), ("loop@cplus", "A:+")])
+@pytest.mark.parametrize("most", [4, 7])
+def test_a_limit_of_rounds_is_told_from_one_of_events(axis: str, loop: str, most: int) -> None:
+    """By a question with an event behind the loop, on which the limit of rounds shows."""
+    known, rounds = predictor("cel"), choices_of({axis: f"at-most-{most}"}, AXES["cel"])
+    pool = Pool((t for stage in STAGES["cel"] if axis in stage.axes for t in stage.templates), set())
+    question = pool.between(rounds, known.default, known, {loop})
+    assert question is not None
+    given, every = (identification_module.events_of(known.answer(question, point)) for point in (rounds, known.default))
+    assert given != {places for places in every if places[-1] - places[0] < most}
+
+
 @pytest.mark.thorough
 def test_a_value_that_only_another_operator_refutes_is_open() -> None:
     """UNLESS sees the events of all keys, and the last events are those of one key, as if there were no others."""
@@ -1223,11 +1236,31 @@ def test_an_engine_that_answers_nothing_is_not_known(tmp_path: Path, run: Run) -
     assert "Note: the engine answered none of the questions, so nothing is known about its semantics." in out
 
 
+@pytest.mark.thorough
+@pytest.mark.usefixtures("kept_answers")
+def test_operators_of_queries_without_an_answer_are_not_said_to_be_skipped(tmp_path: Path) -> None:
+    engine = tmp_path / "engine.py"
+    engine.write_text(
+        "import json, sys\n"
+        "for line in sys.stdin:\n"
+        "    m = json.loads(line)\n"
+        "    if m['cmd'] == 'stop' or '+' in m.get('query', ''):\n"
+        "        break\n"
+        "    info = {'protocol': 1, 'engine': {'name': 'e', 'version': '1'}, 'languages': ['cel']}\n"
+        "    at = [p for p, e in enumerate(m.get('events', ())) if e['type'] == 'A']\n"
+        "    found = [{'at': p, 'events': [p]} for p in at]\n"
+        "    told = {'matches': found} if m.get('query') == 'A' else {'skipped': 'no'}\n"
+        "    print(json.dumps(info if m['cmd'] == 'start' else {'id': m['id'], **told}), flush=True)\n"
+    )
+    profile = identified([sys.executable, str(engine)], "cel")
+    assert (profile.not_asked["loop"], profile.not_asked["partition"]) == (ERRONEOUS, SKIPPED)
+
+
 # ---- questions ----
 # The pool of questions: each axis has a stage, in which each of its values differs from the definition.
 
 NUMBER = {
-    "cel": 11881, "core-cel": 5056, "sase": 9259, "event-expression": 6061, "row-pattern": 4114, "funnel": 1854,
+    "cel": 11886, "core-cel": 5059, "sase": 9262, "event-expression": 6064, "row-pattern": 4114, "funnel": 1854,
 }  # fmt: skip
 """The questions of each language. Of a condition on one event there is a stream of all events, and none of pairs."""
 
