@@ -191,7 +191,7 @@ def explained(error: UnexpectedInput, text: str, parser: Lark) -> ParseError:
         quoted = _name_to_quote(text, span, parser)
     meant = f"; did you mean {near[0]}?" if near else ""
     if quoted is not None:
-        meant = f"; a name with a blank stands in double quotes: {quoted}"
+        meant = f"; a name with a blank, dash or dot stands in double quotes: {quoted}"
     return ParseError(wrong + _expected(accepted, parser) + meant, span)
 
 
@@ -217,16 +217,20 @@ def _unclosed(text: str) -> int | None:
 
 
 def _name_to_quote(text: str, span: Span, parser: Lark) -> str | None:
-    """Return the name with blanks at the place, in double quotes, if double quotes make the text valid.
+    """Return the name at the place in double quotes, if the text has a name there that needs them.
 
-    The text has the name without quotes, as in `A.order total > 5`, or in single quotes, as in `A.'order total' > 5`.
+    The name stands without quotes, as in `A.order total > 5` or `page-view ; order`, or in other quotes, as in
+    `A.'order total' > 5`. With double quotes the text must be valid. It may have another error if the name has a dash
+    or backquotes, which mean nothing else.
     """
-    if (single := re.compile(r"'([^'\"]*)'").match(text, span.start)) is not None:
-        candidates = [(span.start, single.end(), single[1])]
-    elif (first := re.search(r"\w+ +\Z", text[: span.start])) is not None:
-        run = re.compile(rf"\w+(?: +\w+){{0,{MOST_WORDS - 2}}}").match(text, span.start)
+    sure = text[span.start] in "-`"
+    if (other := re.compile(r"(['`])([^'`\"]+)\1").match(text, span.start)) is not None:
+        candidates = [(span.start, other.end(), other[2])]
+    elif (first := re.search(r"\w+\Z" if sure else r"\w+ +\Z", text[: span.start])) is not None:
+        parts = r"(?:-\w+)+" if sure else rf"\w+(?: +\w+){{0,{MOST_WORDS - 2}}}"
+        run = re.compile(parts).match(text, span.start)
         ends = [span.start + one.end() for one in re.finditer(r"\w+", run[0])] if run is not None else []
-        candidates = [(first.start(), end, text[first.start() : end]) for end in ends]
+        candidates = [(first.start(), end, text[first.start() : end]) for end in (ends[-1:] if sure else ends)]
     else:
         return None
     keywords = {t.pattern.value.upper() for t in parser.terminals if t.pattern.value.isalpha()}
@@ -235,7 +239,8 @@ def _name_to_quote(text: str, span: Span, parser: Lark) -> str | None:
             return None
         changed = f'{text[:start]}"{name}"{text[end:]}'
         tokens, _ = read_before(changed, start + len(name) + 2, parser)
-        if tokens and tokens[-1].type == "NAME" and tokens[-1].start_pos == start and _is_sentence(changed, parser):
+        is_name = tokens and tokens[-1].type == "NAME" and tokens[-1].start_pos == start
+        if is_name and (sure or _is_sentence(changed, parser)):
             return f'"{name}"'
     return None
 

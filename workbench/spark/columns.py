@@ -167,7 +167,9 @@ def _near(rows: T.StructType, name: str) -> str:
         return f"; it asks for elements of a list: give attributes={{{name!r}: {made}}}"
     if same := fields_named(rows, name):
         return f'; for the field of a struct give attributes={{"{name}": "{same[0]}"}}'
-    return did_you_mean(name, rows.names)
+    if whole := [one for one in rows.names if name in re.split(r"\W", one)]:
+        return f'; if you mean {whole[0]!r}, quote it in the query: "{whole[0]}"'
+    return did_you_mean(name, [*rows.names, *fields(rows)])
 
 
 def _of_list(rows: T.StructType, name: str) -> str:

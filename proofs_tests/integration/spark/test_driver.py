@@ -102,6 +102,7 @@ def test_what_never_holds_by_the_types_of_columns_is_a_warning(
         ("A ; Bee", {"types": "Been"}, IllFormed, "the events have Been"),
         ("A ; Bee", {"types": ["A", "Been"]}, IllFormed, "unknown event type Bee; .* did you mean Been?"),
         ("A FILTER A[prise > 1]", {}, InputError, "the query needs 'prise'; .* did you mean 'price'?"),
+        ("A FILTER A[\"p.usr\" = 'bob']", {}, InputError, "did you mean 'p.user'?"),
         ("A FILTER A[user = 'bob']", {}, InputError, 'give attributes={"user": "p.user"}'),
         ("A FILTER A[huge > 1]", {}, InputError, "at most 18 digits, or 15 with a fraction"),
         ("A", {"order_by": "tss"}, InputError, "did you mean 'ts'?"),

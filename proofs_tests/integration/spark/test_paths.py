@@ -144,7 +144,8 @@ def answers(spark: SparkSession, rows: Sequence[tuple[Any, ...]], key: str, id_:
     given: dict[str, Any] = {"partition_by": "k", "event_time": "ts", "id_col": "id"}
     answer = match_stream(stream, QUERY, watermark="1000000 seconds", **given)
     writer = answer.writeStream.option("checkpointLocation", str(folder / "state")).trigger(availableNow=True)
-    supervised(partial(writer.start, str(folder / "out")), pause=0)  # on a busy machine Spark gives up on a worker
+    # Spark waits ten seconds for the Python process of a stream to start, which takes longer on a busy machine.
+    supervised(partial(writer.start, str(folder / "out")), attempts=30, pause=0)
     held = match_rest(stream, QUERY, checkpoint=str(folder / "state"), **given)
     yield "match_stream", matches_of(matches(spark.read.parquet(str(folder / "out")))) + matches_of(matches(held))
 

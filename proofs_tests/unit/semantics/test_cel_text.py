@@ -88,13 +88,21 @@ def test_show_parses_back(text: str) -> None:
             "A FILTER A.order total > 5",
             "total",
             "'total' is not expected here; expected *, +, -, /, a comparison (< <= > >= = !=), in or like; "
-            'a name with a blank stands in double quotes: "order total"',
+            'a name with a blank, dash or dot stands in double quotes: "order total"',
         ),
         (
             "A FILTER A.'order total' > 5",
             "'order total'",
             "\"'order total'\" is not expected here; expected a name; "
-            'a name with a blank stands in double quotes: "order total"',
+            'a name with a blank, dash or dot stands in double quotes: "order total"',
+        ),
+        *(
+            (
+                f"{quote}page-view{quote} ; check-out",
+                quote or "-",
+                'a name with a blank, dash or dot stands in double quotes: "page-view"',
+            )
+            for quote in ("", "`")
         ),
         (
             "A FILTER A.x AND A.y > 5",

@@ -227,6 +227,12 @@ def test_what_to_write_for_an_element_of_a_list(name: str, column: str) -> None:
         columns_of(row, SparkQuery(f'A FILTER A."{name}" = 1'), order_by="n")
 
 
+def test_a_name_with_dashes_that_stands_without_quotes_is_named() -> None:
+    row = T.StructType([T.StructField(name, T.LongType()) for name in ("n", "type", "unit-price")])
+    with pytest.raises(InputError, match=r"needs 'price'; .*; if you mean 'unit-price', .*: \"unit-price\"$"):
+        columns_of(row, SparkQuery("A FILTER A[unit-price > 1]"), order_by="n")
+
+
 @pytest.mark.parametrize(("per", "unit"), [(10**3, "milliseconds"), (10**6, "microseconds"), (10**9, "nanoseconds")])
 def test_times_of_smaller_units_are_no_seconds(per: int, unit: str) -> None:
     """A window of ten minutes over milliseconds lost its matches without a word."""
