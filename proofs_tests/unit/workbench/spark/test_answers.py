@@ -228,7 +228,7 @@ def test_what_to_write_for_an_element_of_a_list(name: str, column: str) -> None:
 
 
 def test_a_name_with_dashes_that_stands_without_quotes_is_named() -> None:
-    row = T.StructType([T.StructField(name, T.LongType()) for name in ("n", "type", "unit-price")])
+    row = T.StructType().add("n", "long").add("type", "string").add("unit-price", "long")
     with pytest.raises(InputError, match=r"needs 'price'; .*; if you mean 'unit-price', .*: \"unit-price\"$"):
         columns_of(row, SparkQuery("A FILTER A[unit-price > 1]"), order_by="n")
 
