@@ -951,9 +951,14 @@ def mutants_of(query: sigma.SigmaQuery) -> Iterator[tuple[str, sigma.SigmaQuery]
             yield words, sigma.SigmaQuery((*query.rules[:i], other, *query.rules[i + 1 :]))
 
 
+CASES = {"in": "in its own case", "like": "in its own case", "in~": "in any case", "like~": "in any case"}
+"""What a mistake makes of a lookup, in words about rules, by the operator of EQL that it has then."""
+
+
 def _mutants(rule: sigma.SigmaRule) -> Iterator[tuple[str, sigma.SigmaRule]]:
     if isinstance(rule, sigma.SigmaDetection):
-        for words, condition in (*condition_mutants(rule.condition), *mistakes_of_converters(rule.condition)):
+        mutants = condition_mutants(rule.condition, sigma.show_condition, CASES)
+        for words, condition in (*mutants, *mistakes_of_converters(rule.condition)):
             yield f"{rule.name}: {words}", replace(rule, condition=condition)
         return
     for i, part in enumerate(rule.rules):

@@ -7,9 +7,10 @@ mutant has other matches there than the rule. No log kills a mutant with the sam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from cerify.equivalence.eql.decide import Asked, Same, compare_rules, find_firing_log, fires_on_some_log, replace_event
 from cerify.equivalence.eql.slots import expanded_filters, shape_of
@@ -108,33 +109,53 @@ def _filters(part: eql.EventFilter, name: str) -> Iterator[tuple[str, eql.EventF
         yield f"{name}{words}", replace(part, condition=condition)
 
 
-def condition_mutants(condition: eql.Condition) -> Iterator[tuple[str, eql.Condition]]:
-    """Yield the conditions that differ from this one in one place, each with a description of the change."""
+def condition_mutants(
+    condition: eql.Condition,
+    show: Callable[[eql.Condition], str] = eql.show_condition,
+    operators: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[tuple[str, eql.Condition]]:
+    """Yield the conditions that differ from this one in one place, each with a description of the change.
+
+    show: how descriptions format conditions. operators: what they call operators of lookups, if not by their symbols.
+    """
+
+    def short(part: eql.Condition) -> str:
+        text = show(part)
+        return text if len(text) <= 80 else f"{text[:77]}..."
+
+    def inside(
+        part: eql.Condition, around: Callable[[eql.Condition], eql.Condition]
+    ) -> Iterator[tuple[str, eql.Condition]]:
+        return ((words, around(other)) for words, other in condition_mutants(part, show, operators))
+
     match condition:
         case eql.AllConditions(parts) | eql.AnyConditions(parts):
             kind: type[eql.AllConditions] | type[eql.AnyConditions] = type(condition)
             for i, part in enumerate(parts):
                 rest = (*parts[:i], *parts[i + 1 :])
-                yield f"without {_short(part)}", kind(rest) if len(rest) > 1 else rest[0]
-                yield from _inside(part, lambda other, i=i: kind((*parts[:i], other, *parts[i + 1 :])))  # type: ignore[misc]
+                yield f"without {short(part)}", kind(rest) if len(rest) > 1 else rest[0]
+                yield from inside(part, lambda other, i=i: kind((*parts[:i], other, *parts[i + 1 :])))  # type: ignore[misc]
             other_kind = eql.AnyConditions if kind is eql.AllConditions else eql.AllConditions
-            yield f"{'or' if kind is eql.AllConditions else 'and'} in {_short(condition)}", other_kind(parts)
+            yield f"{'or' if kind is eql.AllConditions else 'and'} in {short(condition)}", other_kind(parts)
         case eql.NegatedCondition(part):
-            yield f"without not in {_short(condition)}", part
-            yield from _inside(part, eql.NegatedCondition)
+            yield f"without not in {short(condition)}", part
+            yield from inside(part, eql.NegatedCondition)
         case eql.FieldComparison(comparator, left, right):
             for other in OTHER_COMPARATORS[comparator]:
-                yield f"{other} in {_short(condition)}", eql.FieldComparison(other, left, right)
+                yield f"{other} in {short(condition)}", eql.FieldComparison(other, left, right)
             match comparator, right:
                 case "==", eql.FieldConstant(str() as text):
-                    yield f": in {_short(condition)}", eql.ValueLookup(":", left, (text,))
+                    yield f": in {short(condition)}", eql.ValueLookup(":", left, (text,))
                 case "==", eql.FieldConstant(int() | float() as number) if not isinstance(number, bool):
-                    yield f">= in {_short(condition)}", eql.FieldComparison(">=", left, right)
-                    yield f"<= in {_short(condition)}", eql.FieldComparison("<=", left, right)
+                    yield f">= in {short(condition)}", eql.FieldComparison(">=", left, right)
+                    yield f"<= in {short(condition)}", eql.FieldComparison("<=", left, right)
         case eql.ValueLookup(operator, term, values):
-            if operator in OTHER_OPERATORS:
+            if operator in OTHER_OPERATORS and (operator == ":" or any(map(_has_case, values))):
                 other_operator = OTHER_OPERATORS[operator]
-                yield f"{other_operator} in {_short(condition)}", eql.ValueLookup(other_operator, term, values)
+                yield (
+                    f"{operators.get(other_operator, other_operator)} in {short(condition)}",
+                    eql.ValueLookup(other_operator, term, values),
+                )
             for i, value in enumerate(values if len(values) > 1 else ()):
                 fewer = (*values[:i], *values[i + 1 :])
                 yield f"without {eql.show_constant(value)}", eql.ValueLookup(operator, term, fewer)
@@ -146,28 +167,21 @@ def condition_mutants(condition: eql.Condition) -> Iterator[tuple[str, eql.Condi
         case eql.FunctionCall("cidrMatch", folded, (field, *blocks)) if len(blocks) > 1:
             for i, block in enumerate(blocks):
                 fewer_blocks = (field, *blocks[:i], *blocks[i + 1 :])
-                yield f"without {eql.show_condition(block)}", eql.FunctionCall("cidrMatch", folded, fewer_blocks)
+                yield f"without {show(block)}", eql.FunctionCall("cidrMatch", folded, fewer_blocks)
         case eql.FunctionCall(name, folded, arguments) if name in ("startsWith", "endsWith", "stringContains"):
-            yield f"other case in {_short(condition)}", eql.FunctionCall(name, not folded, arguments)
+            yield f"other case in {short(condition)}", eql.FunctionCall(name, not folded, arguments)
         case eql.FieldConstant() | eql.EventField() | eql.FieldArithmetic() | eql.FunctionCall():
             return
+
+
+def _has_case(value: object) -> bool:
+    return isinstance(value, str) and value != value.swapcase()
 
 
 def _other_wildcards(text: str) -> Iterator[str]:
     """Yield the text with a star added or removed at either end."""
     yield text[1:] if text.startswith("*") else f"*{text}"
     yield text[:-1] if text.endswith("*") else f"{text}*"
-
-
-def _inside(
-    part: eql.Condition, around: Callable[[eql.Condition], eql.Condition]
-) -> Iterator[tuple[str, eql.Condition]]:
-    return ((words, around(other)) for words, other in condition_mutants(part))
-
-
-def _short(condition: eql.Condition) -> str:
-    text = eql.show_condition(condition)
-    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def make_rule_tests(
