@@ -85,7 +85,7 @@ class Checkout:
         home = os.environ.get(self.variable)
         if home is not None and any(Path(home).glob(self.marker)):
             return None
-        value = "is not set" if home is None else f"is {home}: no {self.marker} is there"
+        value = "is not set" if home is None else f"is {home}, which contains no {self.marker}"
         return f"a checkout of {self.engine}; the environment variable {self.variable} {value}"
 
 
@@ -102,7 +102,7 @@ class JavaAdapter:
     licence: str
     checkout: Checkout | None = None
     options: tuple[str, ...] = ()
-    artifact: str = ""  # of Maven, whose version is the engine's
+    artifact: str = ""  # the artifact of Maven whose version is the engine's
     java: int = OLDEST_JAVA
 
     @property
@@ -536,7 +536,7 @@ def newer_versions() -> list[tuple[str, str, str, str]]:
 
 
 def sources(java: Path) -> Sequence[Path]:
-    """Return the files of the adapters that Maven reads, without what it has built."""
+    """Return the files in the folder of Java adapters that Maven reads, without its build output."""
     return sorted(
         path
         for pattern in ("**/*.java", "**/pom.xml", "**/*.properties", "LICENSE")

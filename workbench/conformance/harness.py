@@ -36,7 +36,7 @@ from cerify.semantics.packages import psutil
 # ---------------------------------------------------------------------------------------------------------------------
 # An engine's process: lines in and out, with limits on time, memory and output, and nothing left running after it.
 #
-# On Linux this process becomes the parent of what an engine detaches from itself (prctl(2), PR_SET_CHILD_SUBREAPER),
+# On Linux this process becomes the parent of processes that an engine detaches (prctl(2), PR_SET_CHILD_SUBREAPER),
 # so that a daemon that forked twice is found and killed too.
 
 LONGEST_LINE = 64 * 2**20  # bytes; an answer of ten million positions has fewer
@@ -132,7 +132,7 @@ class EngineProcess:
             raise InputError(f"the engine cannot be started: {argv[0]}: {error.strerror or error}{hint}") from None
         self._lines: queue.Queue[bytes | EngineFailure | None] = queue.Queue(WAITING_LINES)
         self._to_write: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        self._sent = threading.Event()  # set when all that was to be written is written
+        self._sent = threading.Event()  # set when everything is written
         self._stderr = Excerpt()
         self._closed = False
         self._family: set[psutil.Process] = set()  # descendants seen so far

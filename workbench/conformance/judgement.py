@@ -128,7 +128,7 @@ class ChoiceScorer:
     def speaks(self, choice: Choice) -> bool:
         """Return whether the engine reports a match for some query with the operators of the axis.
 
-        A construct without any matches gives the same empty answers as many choices, but is not explained by them.
+        If no query with these operators gets a match, many choices predict the empty answers, but do not explain them.
         """
         given = (isinstance(one.given, frozenset) and bool(one.given) for one in self.bearing(choice[0]))
         return self.choices.silencing or sum(given) >= NONEMPTY

@@ -192,13 +192,13 @@ class Defect:
 class Report:
     """The report of a conformance run.
 
-    unasked: the number of cases in languages that the engine does not speak; they have no result. disputed: the cases,
-    of the suite or found while shrinking, on which cerify contradicts itself. known: the ids of the failing cases that
-    fail in the same way in a baseline. ended: why the run ended early, "" if it did not. held_to: the choices that the
-    engine is entitled to, as text; "" for the semantics as it is. command: what starts the engine. engine_options: the
-    options of `cerify conform` that name the engine, if it was named. options: the options of `cerify conform` that
-    select cases and expectations. warnings: what is wrong in the claims. unjudged: the ids of failed cases that were
-    not judged again by the plain definition, because time ran out.
+    unasked: by language, the number of cases that the engine does not support; they have no result. disputed: the
+    cases, of the suite or found while shrinking, on which cerify contradicts itself. known: the ids of the failing
+    cases that fail in the same way in a baseline. ended: why the run ended early, "" if it did not. held_to: the
+    choices that the engine is entitled to, as text; "" for the semantics as it is. command: the command that starts the
+    engine. engine_options: the options of `cerify conform` that name the engine, if it was named. options: the options
+    of `cerify conform` that select cases and expectations. warnings: sentences about errors in the claims. unjudged:
+    the ids of failed cases that were not judged again by the plain definition, because time ran out.
     """
 
     engine: str

@@ -399,10 +399,10 @@ class Peeler:
         return self._kernels_found
 
     def kernels_beside(self, failures: Iterable[CaseResult], explains: Callable[[CaseResult], bool]) -> list[Kernel]:
-        """Return the kernels of failures that no known cause explains. Skip cases that a kernel found meanwhile
-        explains.
+        """Return the kernels of failures that no known cause explains.
 
-        Shrinking a case may lead to a common defect, which is skipped once it is known.
+        explains: whether a known cause explains a result. Shrinking passes over such cases, because it would lead to a
+        common defect.
         """
         self._kernels_found, self.explains = None, explains
         try:
@@ -478,7 +478,7 @@ class Peeler:
     def _unasked(self, result: CaseResult, known: Mapping[Signature, Sequence[Failing]]) -> dict[Signature, Failing]:
         """Return, without asking the engine, a signature for each kind of the failure.
 
-        It is a known one that fits, or else one that blames all elements of the case.
+        The signature is a known one that fits, or else one that blames all elements of the case.
         """
         if self.watch.interrupted:
             return self._at_once(result, known)

@@ -727,7 +727,7 @@ class TrendPoint:
 
 
 def trend(runs: Sequence[Stored]) -> Iterator[TrendPoint]:
-    """Yield the runs in order, each compared with the previous run that was held to the same choices."""
+    """Yield the runs in order, each compared with the previous run that was judged by the same choices."""
     last: dict[str, frozenset[str]] = {}
     for run in runs:
         totals, engine = run.summary["totals"], run.summary["engine"]

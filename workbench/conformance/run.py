@@ -85,14 +85,14 @@ def conform(
     cases: as `cerify.conformance.cases.load` returns them; load(None) is the built-in suite. suite: the name of the
     suite, for the report. limits: the engine's time for its start and each answer, its memory, its restarts. progress:
     called with the name of a step, how much of it is done, and how much there is. diagnosis_seconds: the time for
-    judging failing cases again and for searching smaller cases and causes. oracle: what the right answers are: by the
-    definition, or by other choices that the engine is entitled to. announce: called for each kind of failure as soon as
+    judging failing cases again and for searching smaller cases and causes. oracle: computes the right answers, by the
+    definition or by other choices that the engine is entitled to. announce: called for each kind of failure as soon as
     it is found, with the kind, the operators that it depends on, and a case that may not be the smallest.
     by_rule: whether the cases are test logs of rules. If so, causes are searched rule by rule, with further logs, whose
     results are in the report too.
 
     A failure is shrunk, and failures with one cause are one defect of the report. A KeyboardInterrupt ends the run
-    early; what was found until then is in the report. Raises InputError if the engine does not start.
+    early; the report has the findings so far. Raises InputError if the engine does not start.
     """
     started = time.perf_counter()
     with Engine(argv, limits, losses=Losses(skips=True)) as engine:
@@ -376,7 +376,8 @@ def search(
     planned = sum(len(letters) ** length for length in range(1, longest + 1))
     if planned > MOST:
         raise InputError(
-            f"there are {planned:,} streams of at most {longest} events, at most {MOST:,} are tried: use fewer"
+            f"there are {planned:,} streams of at most {longest} events, but "
+            f"at most {MOST:,} are tried; give a smaller number of events"
         )
     wrong: list[CaseResult] = []
     disputed: list[CaseResult] = []

@@ -121,7 +121,7 @@ def search(run: RunMessage, chain: Chain) -> list[Found]:
     engine.add_output_hook(lambda result: found.append((at, [event.data[PLACE] for event in result.events])))
     for at, event in enumerate(run.values):
         if any(isinstance(value, datetime) for name, value in event.items() if name != "time"):
-            raise Skip("attributes are numbers, strings and truth values")
+            raise Skip("attributes must be numbers, strings or truth values")
         engine.stream_event(eql.Event(event["type"], round(times[at] * TICKS), event | {PLACE: at}))
     at = len(run.events)
     engine.finalize()
@@ -175,7 +175,7 @@ def nested(event: dict[str, Any]) -> dict[str, Any]:
         if name in ("type", "time"):
             continue
         if isinstance(value, datetime):
-            raise Skip("attributes are numbers, strings and truth values")
+            raise Skip("attributes must be numbers, strings or truth values")
         base, bracket, _ = name.partition("[")
         *path, last = (base if bracket else name).split(".")
         inside = data
