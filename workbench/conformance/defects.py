@@ -315,7 +315,7 @@ def defects_behind(
 
 
 def _suggest(peeler: Peeler, choices: Choices, failures: Sequence[CaseResult], results: Sequence[CaseResult]) -> None:
-    """Look for choices that give many wrong answers in a language, and ask about them, for a part of the time."""
+    """For a part of the time, look for choices that give many wrong answers, and ask the engine about them."""
     failing, answered = ([one for one in some if one.case.language == choices.language] for some in (failures, results))
     if always_empty(answered) or not choices.passed:
         return

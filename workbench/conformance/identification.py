@@ -83,7 +83,7 @@ ERRONEOUS = "the engine answers its questions with errors, or not at all"
 USED_UP = "the questions were used up"
 ENDED = "the questions ended before it was tested"
 UNANSWERED = "no answer to its questions distinguishes its values"
-SILENT = "its questions name a type twice, for which the engine gives no match"
+SILENT = "its questions name a type twice, and the engine reports no match for such queries"
 SAME_ANSWERS = "given the other findings, its values predict the same answers to all questions"
 INTERRUPTED = "interrupted"
 
@@ -183,10 +183,10 @@ class Identification:
         return found | {name: replace(found[name], by_type=self.values_by_type(name)) for name in unfit}
 
     def find_silent(self) -> set[str]:
-        """Return the operators with which the engine gives matches, but none if a type is named twice.
+        """Return the operators with which the engine reports matches, but none if a query names a type twice.
 
-        No value of an axis means this. Each question with such a query would leave its axes without a value, so they
-        are not asked.
+        No value of an axis describes this. Questions with such queries would leave their axes without a value, so
+        they are skipped.
         """
         found = set[str]()
         for name, (same, different) in self.predictor.interpretation.twice.items():
@@ -268,9 +268,9 @@ class Identification:
         return opened
 
     def with_possible(self, name: str, found: Mapping[str, AxisFinding], told: Sequence[Answered]) -> AxisFinding:
-        """Return the finding about an axis, without those of its several values that one of these answers contradicts.
+        """Return the finding about an axis. Of several values, leave out those that one of these answers contradicts.
 
-        If an answer contradicts the best value, the axis is open: what is left is known by exclusion only.
+        If an answer contradicts the best value, the axis is open: the other values are known only by exclusion.
         """
         finding = found[name]
         values = [value for value in (finding.value, *finding.alike) if value is not None]
@@ -295,8 +295,8 @@ class Identification:
         """Return those of these axes that concern the outermost operator of a query with an unexplained answer; none if
         its operands, asked as queries, have such answers too. unary: whether it must have one operand.
 
-        An operator inside may have an unnamed meaning. But if the engine answers the operands as some remaining values
-        do, the outer operator does not combine what they have.
+        An operator inside may have an unnamed meaning. But if remaining values explain the answers to
+        the operands, the outer operator has it.
         """
         syntax, operators = self.predictor.language.syntax, self.predictor.interpretation.operators
         phi = syntax.parse(one.question.query)
@@ -423,7 +423,7 @@ class Identification:
         return answer if said else None
 
     def is_silent(self, query: str) -> bool:
-        """Return whether a query has a type twice where the engine then gives no match."""
+        """Return whether a query names a type twice with an operator for which the engine then reports no match."""
         phi, interpretation = self.predictor.language.syntax.parse(query), self.predictor.interpretation
         return not self.silent.isdisjoint(interpretation.operators(phi)) and interpretation.repeats(phi)
 
@@ -852,7 +852,7 @@ class Identification:
         exception = min(unexplained, key=lambda one: (len(one.events), len(one.query)), default=None)
         if fits and unfit:
             clear = self.without(unfit, self.answered)
-            if best[name] == axis.default:  # no unnamed meaning shows where the definition gives all answers to a query
+            if best[name] == axis.default:  # a query whose answers are all right shows no unnamed meaning
                 off = {one.question.query for one in self.wrong(self.predictor.default, self.answered)}
                 clear = [o for o in self.answered if o.question.query not in off or not self.is_blurred(unfit, o)]
             clear = [one for one in clear if self.predictor.answer(one.question, best) == one.answer]
@@ -1018,7 +1018,7 @@ class Need:
 
     Needed are CORROBORATING questions that separate the two, several queries, and for each hypothesis a match that the
     other lacks. telling: the answered questions that separate the two. queries: their queries. number: their number; a
-    question on a stream of all letters (in `whole`) counts once for each event that separates the two.
+    question in `whole` counts once for each event that separates the two.
     """
 
     def __init__(
@@ -1056,8 +1056,8 @@ class Need:
 class Pool:
     """The remaining questions of a stage, grouped by the length of their streams.
 
-    If the matches of a template have one event, its stream of all letters counts as one event long, because it covers
-    all letters at once. whole: these streams.
+    If the matches of a template have one event, its stream of all `letters` counts as one event long, because it tests
+    all of them at once. whole: the questions on these streams.
     """
 
     def __init__(self, templates: Iterable[Template], skipped: set[tuple[str, bool]]) -> None:
@@ -1118,7 +1118,7 @@ class Pool:
         match.
 
         Most matches occur where events of all steps are repeated. If an engine reports only a few matches, it shows
-        there which ones. If the matches of a template have one event, the stream of all letters suffices.
+        there which ones. If the matches of a template have one event, the stream of all `letters` suffices.
         """
         if self.whole:
             return [question for question in self.whole if question.kind not in self.skipped]
@@ -1141,7 +1141,9 @@ class Pool:
         """
         axes = (predictor.interpretation.axes[name] for name in names)
         others = ((axis.name, v) for axis in axes for v in reversed(axis.values) if v != hypothesis[axis.name])
-        rivals = [{**hypothesis, name: value} for name, value in others]  # at-most-7 first: its questions do for all
+        rivals = [
+            {**hypothesis, name: value} for name, value in others
+        ]  # at-most-7 first: its questions serve all limits
         needs = [Need(hypothesis, rival, answered, predictor, self.whole) for rival in rivals]
         for need in needs:
             places = [self._find(hypothesis, need.rival, predictor, need.queries)]
@@ -1303,8 +1305,8 @@ def identified(
 ) -> EngineProfile:
     """Identify the semantics of the engine that a command starts.
 
-    language: None for the first one that the engine speaks. Raises InputError if the engine does not start, or does not
-    support the language.
+    language: None for the first language that the engine supports. Raises InputError if the engine does not start, or
+    does not support the language.
     """
     with Engine(argv, limits, losses=Losses(skips=True)) as engine:
         languages = [name for name in engine.info.languages if name in STAGES]

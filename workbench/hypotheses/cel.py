@@ -1,9 +1,9 @@
 """Hypotheses about CEL: an interpreter of Figure 3 of tods21 in which the meaning of each operator is a choice.
 
 Names are those of cerify.semantics.cel.denote: phi and psi are formulas, i and j the ends of an interval, mu a
-valuation, C a set of positions. Read this module beside that one: at the default of every axis, each case is the clause
-there. A parameter `follow` is the formula that comes next in the sequence, if there is one: some engines decide by it
-when an iteration ends.
+valuation, C a set of positions. Read the two modules together: with the default of every axis, each case is the
+clause of that module. A parameter `follow` is the formula that comes next in the sequence, if there is one: some
+engines decide by it when an iteration ends.
 """
 
 from __future__ import annotations
@@ -324,7 +324,7 @@ def lifted(phi: cel.Formula) -> tuple[cel.Formula | None, set[str], set[str]]:
 def alternatives(phi: cel.Formula) -> Iterator[cel.Formula]:
     """Yield the formulas without OR that together mean phi: one for each choice of sides, except inside loops.
 
-    A sequence inside a sequence becomes part of a flat chain of steps, as such an engine reads it.
+    A sequence inside a sequence becomes part of a flat chain of steps, as an engine with this choice reads it.
     """
     match phi:
         case cel.Seq(left, right):
@@ -522,7 +522,7 @@ class CelVariant:
     def after(self, k: int, adjacent: bool, gaps: str) -> Iterable[int]:
         """Return the positions at which the next part may begin after event k, in the order of the search.
 
-        adjacent: whether it must begin directly after k. gaps: the choice about what may lie between.
+        adjacent: whether it must begin directly after k. gaps: the choice about events in between.
         """
         if adjacent or gaps in ("strict", "contiguous"):
             return range(k + 1, min(k + 2, len(self.S)))
@@ -1175,7 +1175,7 @@ STAGES = (
             Template("(A ; B) UNLESS A", AB, 4),
             Template("(A ; B) UNLESS B", AB, 4),
             Template("(A ; B ; C) UNLESS B", ABC, 4),
-            Template("A ; (B UNLESS C)", ABC, 4),  # absence between two steps, all that an engine of chains has
+            Template("A ; (B UNLESS C)", ABC, 4),  # absence between two steps, all that engines of chains support
             Template("A ; (B UNLESS B)", AB, 4),
         ),
     ),
@@ -1231,8 +1231,11 @@ SHAPES = (
     ("A : A : B", types("A A A B A A A B")),
     ("A:+ ; A", types("A A A")),
     ("A:+ : A", types("A A A")),
-    ("A ; B", tuple({"type": "AB"[n % 2], "time": 6 - n} for n in range(6))),  # later and later: a buffer may end
-    # One operator over another: a fault that each has only beside the other.
+    (
+        "A ; B",
+        tuple({"type": "AB"[n % 2], "time": 6 - n} for n in range(6)),
+    ),  # events that are more and more late: a buffer may end
+    # Operators whose faults show only in combination.
     ("A OR A:+", types("A A A")),
     ("A OR A+", types("A A A")),
     ("(A : A) OR A:+", types("A A A")),

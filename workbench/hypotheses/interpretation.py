@@ -721,7 +721,7 @@ class Template:
     letters: the events as JSON. Their key "after" is the number of seconds since the event before; the streams then
     have times, as whole seconds, or as ISO 8601 if some "after" is a float. longest: the length of the longest stream;
     there are at most MOST_STREAMS streams. before: events with which every stream begins. single: whether a match has
-    one event; then one more stream, of all letters, asks about each of them.
+    one event; then one more stream has all of `letters`.
     """
 
     query: str
@@ -731,8 +731,8 @@ class Template:
     single: bool = False
 
     def streams(self) -> Iterator[list[Json]]:
-        """Yield the streams as JSON, the shortest first. If a match has one event, the stream of all letters comes
-        last.
+        """Yield the streams as JSON, the shortest first. If a match has one event, the stream of all `letters`
+        comes last.
         """
         number = 0
         for length in range(1, self.longest + 1):

@@ -186,7 +186,7 @@ def _mapped(node: Any, other: Callable[[Any], Any]) -> Any:
 # ---------------------------------------------------------------------------------------------------------------------
 # Hypotheses about MATCH_RECOGNIZE: the definition, with a choice at each step where engines differ.
 #
-# The readings of what the standard leaves open are axes too, by the names that RowReading gives them.
+# The readings of points that the standard leaves open are axes too, by the names that RowReading gives them.
 
 READ_FOR = {
     "bounded_iterations": "quantified",
@@ -512,7 +512,7 @@ ABC = "DEFINE A AS x = 1, B AS x = 2, C AS x = 3"
 
 
 def _rows(pattern: str, rest: str = "", measures: str = "", skip: str = "", by: str = "") -> str:
-    """Write a clause from its parts. rest: what follows the pattern. With measures, all rows are shown."""
+    """Write a clause from its parts. rest: the text after the pattern. With measures, all rows are shown."""
     shown = f"MEASURES {measures} ALL ROWS PER MATCH" if measures else ""
     after = f"AFTER MATCH SKIP {skip}" if skip else ""
     return f"MATCH_RECOGNIZE ({' '.join(filter(None, (by, shown, after, f'PATTERN ({pattern})', rest)))})"

@@ -1,6 +1,6 @@
 """Hypotheses about SASE+: the definition of sase07, section 2.2, with a choice at each step on which engines differ.
 
-The readings of what the papers leave open are axes too, by the names that Reading gives them.
+The readings of points that the papers leave open are axes too, by the names that Reading gives them.
 """
 
 from __future__ import annotations

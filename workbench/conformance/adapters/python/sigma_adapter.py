@@ -3,7 +3,7 @@
     python sigma_adapter.py sqlite|duckdb|clickhouse|eql
     python sigma_adapter.py rsigma PROGRAM
 
-The query's answer is compared by the events at which alerts are raised, or, where it has none, by groups. rsigma
+Answers are compared by the events at which alerts are raised, or by groups if they do not have these events. rsigma
 evaluates rules itself, in PROGRAM, which is built from adapters/rust/rsigma.
 """
 
@@ -32,7 +32,7 @@ def converted(run: RunMessage, backend: Backend) -> tuple[Any, str]:
 
 @functools.lru_cache(maxsize=64)
 def conversion(text: str, backend: Backend) -> tuple[Any, str]:
-    """Return the same as `converted`; kept, because many logs are about the same rules."""
+    """Convert rules as `converted` does. The results are cached, because many logs are about the same rules."""
     from sigma.exceptions import SigmaError
 
     try:
@@ -40,7 +40,7 @@ def conversion(text: str, backend: Backend) -> tuple[Any, str]:
         queries = backend().convert(rules)
     except (SigmaError, NotImplementedError) as error:
         raise Skip(f"the converter refuses: {type(error).__name__}: {error}") from None
-    except Exception as error:  # a converter that fails on a rule that its parser takes
+    except Exception as error:  # a converter that fails on a rule that its parser accepts
         raise AdapterProblem(f"the converter fails: {type(error).__name__}: {error}") from None
     if len(queries) != 1:
         raise Skip("one correlation is compared at a time")
@@ -76,7 +76,7 @@ def columns_of(run: RunMessage) -> list[str]:
     names = dict.fromkeys(name for event in run.events for name in event if name not in ("type", "time"))
     fields, aliases = names_in(run.query)
     names |= dict.fromkeys(fields)
-    taken = {name.lower() for name in names}  # an alias that is a field in another case is no other column
+    taken = {name.lower() for name in names}  # an alias that differs from a field only in case is the same column
     names |= dict.fromkeys(name for name in aliases if name.lower() not in taken)
     if len({name.lower() for name in names}) < len(names):
         raise Skip("two fields differ only in case, which the database ignores")
@@ -85,7 +85,7 @@ def columns_of(run: RunMessage) -> list[str]:
 
 @functools.lru_cache(maxsize=64)
 def names_in(text: str) -> tuple[list[str], list[str]]:
-    """Return the fields that rules use, and their aliases, of which a converter may write a column."""
+    """Return the fields and the aliases that rules use; a converter may write an alias as a column."""
     names: dict[str, None] = {}
     aliases: dict[str, None] = {}
     for rule in rules_of(text).rules:
@@ -321,7 +321,7 @@ class LineProgram:
         self.process.stdin.flush()
         line = self.process.stdout.readline()
         if not line:
-            sys.exit(70)  # the harness starts both anew
+            sys.exit(70)  # the harness restarts both
         return json.loads(line)
 
 
@@ -349,7 +349,7 @@ CONVERTERS: dict[str, tuple[Callable[[RunMessage], Iterable[Json]], str, str]] =
     "eql": (on_eql, "positions", "pysigma-backend-elasticsearch"),
     "rsigma": (on_rsigma, "positions", "rsigma-eval 0.23.0"),
 }
-"""For each converter what answers, the output that can be compared, and its package."""
+"""For each converter its function, the output that can be compared, and its package."""
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Puts Varpulis under test: SASE+ as patterns of its engine, which a program in Rust beside it runs.
+"""Puts Varpulis under test: SASE+ as patterns of its engine, which a program in Rust runs.
 
     python varpulis_adapter.py PROGRAM
 
