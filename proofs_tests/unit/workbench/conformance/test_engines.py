@@ -157,7 +157,7 @@ def test_sase_needs_a_checkout_with_its_jar(monkeypatch: pytest.MonkeyPatch, tmp
     with pytest.raises(InputError, match=r"the sase adapter needs a checkout of SASE; .* CERIFY_SASE_HOME is not set"):
         engines.command_of("sase")
     monkeypatch.setenv("CERIFY_SASE_HOME", str(tmp_path))
-    with pytest.raises(InputError, match=r"no build/sase\.jar is there"):
+    with pytest.raises(InputError, match=r"contains no build/sase\.jar"):
         engines.command_of("sase")
     (tmp_path / "build").mkdir()
     (tmp_path / "build" / "sase.jar").write_text("")
