@@ -45,12 +45,33 @@ def has_part(pattern: str) -> Fits:
     return lambda difference: re.search(pattern, difference["query"]) is not None
 
 
+def lacks_no_match(difference: Json) -> bool:
+    """Return whether all expected matches are in the answer."""
+    expected, got = difference["expected"], difference["got"]
+    return isinstance(expected, list) and isinstance(got, list) and all(match in got for match in expected)
+
+
+def _neighbouring_steps(difference: Json) -> Iterable[tuple[tuple[str, str], tuple[str, str]]]:
+    """Return each two neighbouring steps of a chain, each as its type and its loop, which is "" for none."""
+    return pairwise(re.findall(r"\b([A-Z]\w*)(\+|\{\d)?", difference["query"]))
+
+
 def has_closure_beside_its_type(difference: Json) -> bool:
     """Return whether a chain has a loop next to a step of the same type, and no match is missing."""
-    steps = re.findall(r"\b([A-Z]\w*)(\+|\{\d)?", difference["query"])
-    twice = any(one == other and (loop or next_loop) for (one, loop), (other, next_loop) in pairwise(steps))
-    answers = difference["expected"], difference["got"]
-    return twice and all(isinstance(answer, list) for answer in answers) and all(m in answers[1] for m in answers[0])
+    steps = _neighbouring_steps(difference)
+    return lacks_no_match(difference) and any(a == b and (loop or other) for (a, loop), (b, other) in steps)
+
+
+def has_neighbouring_closures(difference: Json) -> bool:
+    """Return whether a chain has two loops in a row, and no match is missing."""
+    steps = _neighbouring_steps(difference)
+    return lacks_no_match(difference) and any(loop and other for (_, loop), (_, other) in steps)
+
+
+def has_equal_times(difference: Json) -> bool:
+    """Return whether two events have the same time, and no match is missing."""
+    times = [event.get("time") for event in difference["events"]]
+    return lacks_no_match(difference) and None not in times and len(set(times)) < len(times)
 
 
 def is_refused_by_the_engine(difference: Json) -> bool:
@@ -73,6 +94,14 @@ def is_of_the_same_instants(difference: Json) -> bool:
 NESTED = r"[+}]\)?:?[+{]"  # a loop of a loop
 REFUSED = (("a-query-that-the-engine-refuses", is_refused_by_the_engine),)
 KINDS: Mapping[str, Sequence[tuple[str, Fits]]] = {
+    "bobocep": (
+        ("a-loop-keeps-what-it-can-take", has_part(r"[+{]")),
+        ("a-finished-match-breaks-neighbours", has_part(" : ")),
+    ),
+    "eql": (
+        ("a-comparison-after-in", has_part(r"\bin \{[^}]*\} or ")),
+        ("one-match-for-each-first-step", has_part(r" ; \(.* ; ")),
+    ),
     "flink-cep": (
         ("next-after-a-nested-loop", has_part(rf"{NESTED}.* : ")),
         ("nested-loop-after-any", has_part(rf" ; .*{NESTED}")),
@@ -85,9 +114,12 @@ KINDS: Mapping[str, Sequence[tuple[str, Fits]]] = {
         ("greedy-rows-are-not-given-back", has_part(r"PATTERN \([^)]*[*+}] ")),
         ("optional-variable-is-reluctant", has_part(r"PATTERN \([^)]*\w\? ")),
     ),
+    "nools": (("a-condition-written-twice", has_part(r"(\w+\.\w+ .+) (FILTER|AND) \1( |$)")),),
     "opencep": (
         ("some-contiguous-events", has_part(" : ")),
         ("one-event-in-a-closure-and-beside-it", has_closure_beside_its_type),
+        ("closures-that-overlap", has_neighbouring_closures),
+        ("equal-times", has_equal_times),
     ),
     "pycer": (("contiguous-iteration-after-a-sequence", has_part(r" ; .*:[+{]")),),
     "sase": (
@@ -98,6 +130,11 @@ KINDS: Mapping[str, Sequence[tuple[str, Fits]]] = {
     "sigma-duckdb": REFUSED,
     "sigma-eql": (*REFUSED, ("parts-of-texts-with-cased", has_part(r"\|(contains|startswith|endswith)\|cased"))),
     "sigma-sqlite": (("one-instant-at-once", is_of_the_same_instants),),
+    "varpulis": (
+        ("kleene-plus-in-last-place", has_part(r"^[^)]*\+ \w+\[\]\)")),
+        ("kleene-plus-before-its-end", has_part(r"^[^)]*\+ ")),
+        ("a-single-step-waits", lambda difference: len(_components(difference)) == 1),
+    ),
 }
 """By the name of an engine its findings, each with what it describes; the first that fits is taken."""
 

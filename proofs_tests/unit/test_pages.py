@@ -183,6 +183,9 @@ def test_a_difference_is_taken_to_the_finding_that_it_fits(capsys: pytest.Captur
         assert printed(engine, difference(query, []))[0] == 0
     assert [printed("opencep", difference(q, [{"at": 0, "events": [0]}]))[0] for q in ("A+ ; A", "A+ ; B")] == [0, 1]
     assert printed("opencep", difference("A+ ; A", []))[0] == 1  # a match is missing
+    assert printed("opencep", difference("A+ ; B+", [{"at": 0, "events": [0]}]))[1] == ["      1 closures-that-overlap"]
+    assert printed("opencep", difference("A ; B", [{"at": 0, "events": [0]}], "t", "t"))[1] == ["      1 equal-times"]
+    assert printed("opencep", difference("A ; B", [{"at": 0, "events": [0]}], "t", "u"))[0] == 1
     other = [{"at": 1, "events": []}]
     assert printed("sigma-sqlite", difference("", other, "t", "t"))[0] == 0
     assert printed("sigma-sqlite", difference("", other, "t", "u"))[0] == 1

@@ -19,6 +19,7 @@ def show(query, *events):
 
 
 show("sequence [A where true] [A where true]", {}, {}, {})
+show("sequence [B where true] [A where true] [C where true]", {"kind": "B"}, {}, {}, {"kind": "C"})
 show("A where not x > 0", {})
 show("A where x >= 'a'", {"x": "A"})
 show("A where x == 'a'", {"x": "A"})
