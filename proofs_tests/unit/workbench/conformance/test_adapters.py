@@ -781,7 +781,7 @@ def test_without_a_built_checkout_it_says_which_variable_names_it(
     with pytest.raises(InputError, match="CERIFY_CORE_HOME is not set"):
         engines.command_of("core")
     monkeypatch.setenv("CERIFY_CORE_HOME", str(tmp_path))
-    with pytest.raises(InputError, match=r"no build/\*/libcore\.a is there"):
+    with pytest.raises(InputError, match=r"contains no build/\*/libcore\.a"):
         engines.command_of("core")
     (tmp_path / "build" / "Release").mkdir(parents=True)
     (tmp_path / "build" / "Release" / "libcore.a").write_text("")

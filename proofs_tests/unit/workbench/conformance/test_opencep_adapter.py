@@ -304,7 +304,7 @@ def test_without_a_checkout_it_says_which_variable_names_it(monkeypatch: pytest.
     with pytest.raises(InputError, match="CERIFY_OPENCEP_HOME is not set"):
         engines.command_of("opencep")
     monkeypatch.setenv("CERIFY_OPENCEP_HOME", str(tmp_path))
-    with pytest.raises(InputError, match=r"no CEP\.py is there"):
+    with pytest.raises(InputError, match=r"contains no CEP\.py"):
         engines.command_of("opencep")
     (tmp_path / "CEP.py").write_text("")
     assert engines.missing_for("opencep") is None
