@@ -1,4 +1,4 @@
-"""The languages by name. Each is loaded when it is first used."""
+"""The registry of languages by name. Each language is imported when it is first used."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ LanguageName: TypeAlias = Literal[
     "cel", "core-cel", "event-expression", "sase", "row-pattern", "eql", "sigma", "ceql", "funnel"
 ]
 DEFAULT: Final[LanguageName] = "cel"
-"""The language of a query given as text, if none is named."""
+"""The language of a query text if the caller names no language."""
 COMMON: Final[LanguageName] = "cel"
-"""The language into which queries of two languages are translated to be compared."""
+"""The language into which queries of different languages are translated for a comparison."""
 
 GROUP = "cerify.languages"  # of entry points: a language's name = module:instance of Language
 
@@ -92,8 +92,8 @@ WITHOUT_SUITE: Mapping[str, Callable[[], Language[Any]]] = {
     "ceql": _load_ceql,
     "funnel": _load_funnel,
 }
-"""The other languages: EQL has neither a suite nor hypotheses about engines, the suites of Sigma and of funnels run
-only if they are named, and CEQL uses the suite of CEL."""
+"""The other languages. EQL has neither a conformance suite nor hypotheses about engines. The suites of Sigma and of
+funnels run only if they are named. CEQL uses the suite of CEL."""
 MODULES: Mapping[str, Callable[[], Language[Any]]] = {**BUILT_IN, **WITHOUT_SUITE}
 
 
@@ -113,7 +113,7 @@ class _Languages(Mapping[str, Language[Any]]):
         return self._loaded[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in MODULES or name in self._loaded or name in self._entry_points()  # without loading it
+        return name in MODULES or name in self._loaded or name in self._entry_points()  # does not import the language
 
     def __iter__(self) -> Iterator[str]:
         return iter(dict.fromkeys((*MODULES, *self._loaded, *self._entry_points())))
@@ -124,7 +124,9 @@ class _Languages(Mapping[str, Language[Any]]):
     def add(self, language: Language[Any]) -> None:
         """Add a language under its name. Raises IllFormed if another language has this name."""
         if language.name in self and self[language.name] is not language:
-            raise IllFormed(f"there is another language {language.name!r}: {self[language.name].title}")
+            raise IllFormed(
+                f"the name {language.name!r} belongs to the language {self[language.name].title}; give another name"
+            )
         self._loaded[language.name] = language
 
     def remove(self, language: Language[Any]) -> None:
@@ -132,14 +134,16 @@ class _Languages(Mapping[str, Language[Any]]):
         del self._loaded[language.name]
 
     def loaded_first(self) -> Iterator[Language[Any]]:
-        """Yield all languages; imported ones come before other built-in ones."""
+        """Yield all languages. Built-in languages that are already imported come first, so that a search may end before
+        the others are imported.
+        """
         known = [name for name in MODULES if name in self._loaded]
         yield from (self[name] for name in known)
         yield from (self[name] for name in self if name not in known)
 
     def _entry_points(self) -> dict[str, EntryPoint]:
         if self._installed is None:
-            from importlib.metadata import entry_points  # a fiftieth of a second
+            from importlib.metadata import entry_points  # imported here because this takes 20 ms
 
             self._installed = {point.name: point for point in entry_points(group=GROUP)}
         return self._installed

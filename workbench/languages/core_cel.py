@@ -65,7 +65,8 @@ class CoreSyntax(Syntax[Formula]):
     foreign: ClassVar = {
         **{word: hint for word, hint in FOREIGN.items() if word not in {"BY", "SEC", "SECS", "MIN", "MINS"}},
         **instead({"*": "(A AS x)+ for one or more events", "?": "(A AS x ; B AS y) OR A AS x for A ; B?"}),
-        **instead({"&": "AND between conditions", "+": "it after brackets, as in (T AS x)+"}),
+        **instead({"&": "AND between conditions"}),
+        "+": "+ stands after brackets, as in (T AS x)+",
         **dict.fromkeys(("!", "UNLESS"), "{title} cannot ask for the absence of an event; use CEL: A ; (B UNLESS C)"),
         "NOT": "NOT stands in brackets, as in FILTER x[not tmp > 3]; for the absence of an event use CEL",
         "BETWEEN": "{title} has no BETWEEN; write two comparisons, as in x.tmp >= 1 AND x.tmp <= 3",
@@ -166,7 +167,7 @@ class CoreDeciders(Deciders[Formula]):
     def difference(
         self, left: Formula, right: Formula, schema: Schema, budget: Budget = Budget()
     ) -> Different | Bounded | Undecided | None:
-        """Compare unary queries by their own automata, even if they have no formula of CEL; others as by default."""
+        """Compare unary queries by their own automata, even without formulas of CEL; compare others as by default."""
         if not (is_unary(left) and is_unary(right)):
             return super().difference(left, right, schema, budget)
         from cerify.automata.cea.compile_core import compile_core

@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from cerify.explanations.near_misses import NearMissReport
     from cerify.languages.language import Streamed
 
-SOON = 5.0  # seconds for the question whether a rule can fire at all, and again if no log is found at once
-LONG = 60.0  # seconds for a comparison, unless its budget has some
+SOON = 5.0  # seconds to search for a log on which a rule fires, and again to decide exactly whether there is one
+LONG = 60.0  # seconds for a comparison, unless its budget limits the time
 ANSWER = "the answer of a query of EQL is its events"
 
 
@@ -167,7 +167,7 @@ class EqlExplanations(Explanations[eql.EqlQuery]):
             for test in found.tests
         )
         killed = found.mutants - len(found.same) - len(found.undecided)
-        summary = [f"{len(lines)} logs find out {killed} of {found.mutants} rules that differ in one place"]
+        summary = [f"{len(lines)} logs detect {killed} of {found.mutants} rules that differ in one place"]
         summary += [f"means the same as the rule: {words}" for words in found.same]
         summary += [f"undecided: {words}" for words in found.undecided]
         return TestLogs(lines, tuple(summary))
@@ -205,7 +205,7 @@ class EqlDeciders(Deciders[eql.EqlQuery]):
             found = Undecided(error.message)
         if isinstance(found, Same):
             if found.sorted and question.order == "any":
-                return Undecided("with maxspan it is decided for times that never decrease; ask for that order")
+                return Undecided("rules with maxspan are compared only if times never decrease; choose that order")
             certificate = Certificate(
                 question.claim, eql.show(left), eql.show(right), question.level, question.schema, True, (), "eql",
                 order="non-decreasing" if found.sorted else "any", arrays=question.arrays,
@@ -213,7 +213,7 @@ class EqlDeciders(Deciders[eql.EqlQuery]):
             certificate = replace(certificate, letters=_letters_of(certificate, left, right))
             return (Equivalent if question.claim == "equivalent" else Contained)(certificate)
         if isinstance(found, Different) and question.order == "strict" and not _times_increase(found.stream):
-            return Undecided("the rules differ on a log in which events have the same time; ask for another order")
+            return Undecided("the rules differ on a log in which events have the same time; choose another order")
         schema = question.schema
         if schema is not None and isinstance(found, Different):
             if all(_is_of(event, schema) for event in found.stream):
@@ -240,10 +240,10 @@ class EqlDeciders(Deciders[eql.EqlQuery]):
         return certificate.letters is None
 
     def unproved(self, certificate: Certificate, budget: Budget, /) -> str | None:
-        """Return the error in a certificate, or None, by a check of its letters.
+        """Return the error in a certificate, or None, by a check of its letters: the sets of filters that an event can
+        pass at once.
 
-        If the certificate has no letters, the claim is decided again, and tested by the definition on some hundred
-        logs.
+        If the certificate has no letters, decide the claim again, and test it by the definition on some hundred logs.
         """
         from cerify.equivalence.eql.checker import find_flaw
         from cerify.equivalence.eql.decide import Asked, Same, compare_rules, find_counterexample
@@ -311,7 +311,7 @@ def _is_of(event: Event, schema: Schema) -> bool:
 
 
 def check_rule(query: eql.EqlQuery, schema: Schema | None = None, arrays: bool = True) -> Checked:
-    """Return what is known of a rule before any event. arrays: whether fields may have several values."""
+    """Return the facts about a rule that are known before any event. arrays: whether fields may have several values."""
     found = sorted(_constructs(query))
     fragment: dict[str, Any] = {"constructs": found}
     wrong, fires = problems(query, schema), _fires(query, arrays)
@@ -322,9 +322,7 @@ def check_rule(query: eql.EqlQuery, schema: Schema | None = None, arrays: bool =
 
 
 def _never_passed(query: eql.EqlQuery, arrays: bool) -> tuple[str, Span | None]:
-    """Return a text about the first step that no event can pass, with its contradictory conditions; and the place of
-    these.
-    """
+    """Return a text about the first step that no event can pass, and the place of its contradictory conditions."""
     body = query.body
     parts = [body] if isinstance(body, eql.EventFilter) else [step.filter for step in body.steps if not step.missing]
     for number, part in enumerate(parts, 1):
@@ -356,7 +354,7 @@ def _never_passed(query: eql.EqlQuery, arrays: bool) -> tuple[str, Span | None]:
 
 
 def _fires(query: eql.EqlQuery, arrays: bool) -> bool | None:
-    """Return whether the query matches on some log; None where that is not decided soon."""
+    """Return whether the query matches on some log; None if that is not decided soon."""
     if not installed("z3"):
         return None
     from cerify.equivalence.eql.decide import Asked, Same, find_firing_log, fires_on_some_log

@@ -111,13 +111,13 @@ class ExpressionEvaluators(Evaluators[Expression]):
         return False
 
     def needs_schema(self, query: Expression) -> bool:
-        """Return whether the query has arguments: without a schema, their attributes depend on the order of first
-        occurrence.
+        """Return whether an event type of the query has arguments. Without a schema, the attributes for which they
+        stand depend on the order in which attributes first occur.
         """
         return any(isinstance(E, expr.Primitive) and E.arguments for E in self.language.syntax.subterms(query))
 
     def with_values(self, query: Expression, S: Stream, evaluator: str, options: Options) -> Iterator[Match]:
-        """Yield the matches with values of the attribute variables, the compatible tuples (vldb92, section 6.1)."""
+        """Yield each match with values of the attribute variables: the compatible tuples of vldb92, section 6.1."""
         if evaluator == DENOTATIONAL:
             from cerify.semantics.event_expressions.interpreter import compatible
 
@@ -239,14 +239,15 @@ def _compiled(E: Expression, schema: Schema | None, options: Options) -> Evaluat
     if isinstance(A, DFA):
         return CompiledExpressionEvaluator(A, options.budget)
     return Unsupported(
-        "an expression with attribute variables has an automaton for each choice of values; they are not compiled"
+        "the compiled evaluator does not support attribute variables, whose values need an automaton each; "
+        "use the evaluator automaton"
     )
 
 
 def _no_valuations(E: Expression, schema: Schema | None, options: Options) -> Unsupported | None:
     if options.output == "matches":
         return None
-    return Unsupported(f"{ANSWER}; it binds no sets")
+    return Unsupported(f"{ANSWER}; it has no valuations")
 
 
 EVALUATORS = ExpressionEvaluators(
@@ -271,7 +272,8 @@ LANGUAGE: Language[Expression] = Language(
     takes_place=True,
     positional=True,
     unsaved=(
-        "of an event expression with attribute variables no state can be saved; use cerify.spark.match on data at rest"
+        "the state of an event expression with attribute variables cannot be saved; use cerify.spark.match on data at "
+        "rest"
     ),
     loops=("relative(A, A)",),
     syntax=ExpressionSyntax(),

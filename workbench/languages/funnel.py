@@ -1,4 +1,4 @@
-"""Funnels and sequences by key, as a plug-in: the questions for engines that have a function for funnels."""
+"""Funnels and sequences by key as a plug-in: their queries are for engines that have a function for funnels."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class FunnelSyntax(Syntax[KeyedQuestion]):
         return parse_keyed_question(text)
 
     def looks_like(self, text: str) -> str:
-        return "a function of ClickHouse, for which there are funnels" if CLICKHOUSE_CALL.search(text) else "a funnel"
+        return "a funnel function of ClickHouse" if CLICKHOUSE_CALL.search(text) else "a funnel"
 
     def show(self, query: KeyedQuestion, /) -> str:
         return show_keyed_question(query)
@@ -81,7 +81,7 @@ class FunnelSyntax(Syntax[KeyedQuestion]):
 
 
 class FunnelCases(Cases[KeyedQuestion]):
-    """The random cases of funnels, and how a funnel gets simpler."""
+    """The random cases of funnels, and the operations that simplify funnels."""
 
     def operations(self) -> QueryOperations[KeyedQuestion]:
         from cerify.equivalence.shrink.funnels import FUNNELS

@@ -1,4 +1,4 @@
-"""The interface of the workbench to a language: a `Language`, which has facts and six parts, given in one module each.
+"""The interface between the workbench and a language: a `Language` has facts and six parts, and a module of its own.
 
 No command, campaign, report or drawing branches on the language. It takes a part of the given `Language` (its syntax,
 its evaluators, its explanations, its random cases, its deciders, its hypotheses about engines) and calls a method of
@@ -6,12 +6,12 @@ the part. To add a feature on which languages differ:
 
 1. add a method to a part here, with its types. If every language must have it, make it abstract; else let it raise
    Unsupported, or return an empty value, so that a new language need not define it;
-2. define it in the modules beside this one, a module for each language. Import what it needs inside the method: a
-   plug-in is loaded when its language is first used, and what the method needs when the method is first called;
-3. call it where the switch on the language was.
+2. define the method in the modules beside this one, a module for each language. Put imports inside the method, so that
+   they are loaded only when the method is first called;
+3. call the method where the code would otherwise branch on the language.
 
-A language is added by one module with a `Language`, and `register`, or an entry point in the group "cerify.languages";
-see docs/guide/add-a-language.md.
+To add a language, write a module with a `Language`, and call `register` or declare an entry point in the group
+"cerify.languages"; see docs/guide/add-a-language.md.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ _KINDS: tuple[tuple[str, type, str], ...] = (
     ("sigma_reading", SigmaReading, "a SigmaReading"),
     ("own", Mapping, "a mapping from names to values"),
 )
-_ARGUMENTS = {"own": "options"}  # as the functions of cerify.api call it
+_ARGUMENTS = {"own": "options"}  # the name of this argument in the functions of cerify.api
 _OUTPUTS = get_args(Output)
 
 
@@ -118,7 +118,7 @@ READINGS: Mapping[str, type] = {
     "eql_reading": EqlReading,
     "sigma_reading": SigmaReading,
 }
-"""The Options that are readings."""
+"""The names of the Options that are readings, with their types."""
 
 
 def reading_options(language: Language[Any], given: Iterable[str]) -> dict[str, Any]:
@@ -132,9 +132,10 @@ def reading_options(language: Language[Any], given: Iterable[str]) -> dict[str, 
 
 
 Evaluation: TypeAlias = Callable[[Stream], Iterable[Match]]
-"""A function that returns all matches of a query over a stream, by position; an iterator if it finds them one by one.
+"""A function that returns all matches of a query over a stream, in the order of positions.
 
-It raises BudgetExceeded, and Unsupported for problems that only show with the stream.
+The result is an iterator if the matches are found one by one. The function raises BudgetExceeded, and Unsupported for
+problems that depend on the stream.
 """
 
 Made: TypeAlias = Callable[[F, Schema | None, Options], M]
@@ -158,9 +159,10 @@ class BuiltIn(Generic[F]):
     """A built-in evaluator of one language.
 
     prepare: a function from a query, a schema (None: any stream) and options to an evaluation. If the evaluator does
-    not support the query, it returns an Unsupported instead of raising it; it raises BudgetExceeded. compiled: whether
-    its loops are compiled at first use, which takes seconds. batches: the same function for a batch evaluator; None if
-    the language is evaluated over whole streams only. Only `batches` follows options.consumption.
+    not support the query, prepare returns an Unsupported instead of raising it. It raises BudgetExceeded. compiled:
+    whether the evaluator's loops are compiled at first use, which takes seconds. batches: like prepare, but returns a
+    batch evaluator; None if the language is evaluated over whole streams only. Only `batches` follows
+    options.consumption.
     """
 
     prepare: Made[F, Evaluation | Unsupported]
@@ -216,9 +218,9 @@ class BuiltIn(Generic[F]):
 class Checked:
     """The facts about a query that are known before any event.
 
-    fragment: the fragment of the language that it is in, as JSON. summary: the same in words. problems: broken rules,
-    and parts that make no sense under the schema. predicates: the names of the registered predicates that it needs,
-    each with its variables. satisfiable: whether it matches on some stream; None if that is not decided.
+    fragment: the fragment of the language that contains the query, as JSON. summary: the fragment in words. problems:
+    broken rules, and parts that make no sense under the schema. predicates: the names of the registered predicates that
+    the query needs, each with its variables. satisfiable: whether the query matches on some stream; None if undecided.
     """
 
     fragment: Mapping[str, Any]
@@ -232,7 +234,7 @@ class Checked:
 class DecisionQuestion:
     """A question to decide about two queries, on the streams of a schema (None: on all).
 
-    bound: the most events of the streams that are searched if no automaton decides. order: the order of the times in
+    bound: if no automaton decides, streams of at most this many events are searched. order: the order of the times in
     the streams. arrays: whether fields may have several values, in a language with such fields.
     """
 
@@ -261,9 +263,9 @@ def compare_in_cel(
     question: DecisionQuestion,
     texts: tuple[str | None, str | None] = (None, None),
 ) -> Verdict:
-    """Compare two queries, each given with its language, by their formulas of CEL; undecided if one has none.
+    """Compare two queries, each given with its language, by their CEL formulas; Undecided if a query has no formula.
 
-    texts: the texts of the queries, where they are known, for messages.
+    texts: the texts of the queries for messages, if they are known.
     """
     from cerify.equivalence.verdict import Undecided
     from cerify.languages import LANGUAGES
@@ -301,13 +303,14 @@ def _confirmed(verdict: Verdict, sides: Sequence[tuple[Language[Any], Any]], que
     if left - right or (question.claim == "equivalent" and right - left):
         return verdict
     return Undecided(
-        "the formulas of CEL differ on a stream on which the queries agree, so they cannot decide the question"
+        "the CEL formulas of the queries differ on a stream on which the queries agree, so comparing the formulas does "
+        "not decide whether the queries are the same"
     )
 
 
 @dataclass(frozen=True, order=True)
 class ValuedMatch(Match):
-    """A match, with values of the query's attribute variables."""
+    """A match with the values of the query's attribute variables."""
 
     values: tuple[tuple[str, Value], ...] = ()
 
@@ -354,11 +357,11 @@ class Syntax(ABC, LanguagePart[F]):
     a query; ALL needs none. mark: a regular expression for signs that only texts of this language have; "" for none.
     foreign: hints for words and signs of other languages, with these in capitals as keys. A hint says what to write
     instead, or is a sentence with the fields {title} (of the language) and {word}. rewritten: regular expressions for
-    forms of other languages, with their replacements; an error shows the query with the replacement if that is a query.
+    forms of other languages, with their replacements; an error message shows the rewritten text if it is a query.
 
     Classes of nodes: timed nodes look at the time of events, and ordered nodes need events in the order of their times.
     Nodes in naming_others have names of variables, types, functions and the like, not of attributes. In positional
-    nodes, arguments stand for attributes by their places.
+    nodes, the position of an argument determines its attribute.
     """
 
     trees: ClassVar[tuple[type[Any], ...]]
@@ -389,27 +392,23 @@ class Syntax(ABC, LanguagePart[F]):
         """Return the text of a query; parsing it gives the same tree."""
 
     def problems(self, query: F, schema: Schema | None, /) -> list[Problem]:
-        """Return the problems of the query; with a schema, also where the two do not fit."""
+        """Return the problems of the query; given a schema, also those of parts that do not fit the schema."""
         return []
 
     def stream_problems(self, query: F, S: Stream, /) -> Iterable[Problem]:
-        """Return warnings about parts of a query whose meaning on a stream is most often not the intended one.
-
-        The stream has no schema.
-        """
+        """Return warnings about parts of a query whose meaning on a stream without a schema is rarely intended."""
         return ()
 
     def missing_columns(self, query: F, columns: Collection[str], /) -> Iterable[Problem]:
-        """Return problems with columns that the query needs for its meaning, but that are not among these.
+        """Return problems about columns that the query needs but that are not among the given columns.
 
-        By default there are none, as an event may lack an attribute that others have.
+        By default there are none, because an event may lack an attribute that other events have.
         """
         return ()
 
     def surprises(self, query: F, S: Stream | None, /) -> Iterable[Problem]:
-        """Return meanings of the query that its author may not expect, with an example on the stream if there is one.
-
-        By default there are none. They are always warnings, never errors.
+        """Return warnings about meanings that the author of the query may not expect, if possible with an example on
+        the stream. By default there are none.
         """
         return ()
 
@@ -418,7 +417,7 @@ class Syntax(ABC, LanguagePart[F]):
         """Raise IllFormed where the query does not fit the schema."""
 
     reads_documents: ClassVar[bool] = False
-    """Whether dicts with lists are read like documents of logs, whose attributes may have several values."""
+    """Whether dicts with lists are read as log documents, whose attributes may have several values."""
 
     def read_events(
         self,
@@ -428,7 +427,7 @@ class Syntax(ABC, LanguagePart[F]):
     ) -> Stream | None:
         """Read the events of files in the language's own format; return None for files that every language reads.
 
-        The columns are None if the user did not name them. Raises InputError.
+        type_column, time_column: None if the user did not name the column. Raises InputError.
         """
         return None
 
@@ -442,7 +441,7 @@ class Syntax(ABC, LanguagePart[F]):
         return tuple(value for value in listed if isinstance(value, self.trees))
 
     def rebuilt(self, query: F, children: tuple[F, ...], /) -> F:
-        """Return the query with other operands of its outermost operator; their number must be the same."""
+        """Return the query with the operands of its outermost operator replaced by the same number of others."""
         left = iter(children)
 
         def other(value: Any) -> Any:
@@ -465,7 +464,7 @@ class Syntax(ABC, LanguagePart[F]):
         return node_word(type(query)).lower() if operator is None else operator.name
 
     def stream_read(self, query: F, S: Stream) -> Stream:
-        """Return the stream to which positions of matches refer, if a query over S makes another stream of S."""
+        """Return the stream to which the positions of matches refer: S, or a stream that the query makes from S."""
         return S
 
     def is_monotone(self, name: str) -> bool:
@@ -537,7 +536,7 @@ class Evaluators(dict[str, BuiltIn[F]], LanguagePart[F]):
         return None
 
     def open_test(self, query: F, S: Stream, options: Options) -> Callable[[Match], bool] | None:
-        """Return a test whether future events can still remove a match over the stream; None if they never can.
+        """Return a function that tells whether future events can still remove a match; None if they never can.
 
         A match can be removed if it has a negation at its end whose window is not over at the end of the stream.
         """
@@ -556,11 +555,11 @@ class Evaluators(dict[str, BuiltIn[F]], LanguagePart[F]):
         return ()
 
     def with_values(self, query: F, S: Stream, evaluator: str, options: Options) -> Iterable[Match]:
-        """Return the matches as --valuations lists them, sorted by position: as ValuedMatch if there are values."""
+        """Return the matches as --valuations lists them, sorted by position: ValuedMatches if variables have values."""
         return self.matches(query, S, evaluator, options)
 
     def streamed(self, query: F, schema: Schema | None, options: Options) -> Streamed | Unsupported:
-        """Return a batch reader that reports each match as soon as it is certain, or why only the end can decide.
+        """Return a batch reader that reports each match as soon as it is certain, or why only the whole stream decides.
 
         Raises BudgetExceeded.
         """
@@ -606,7 +605,7 @@ class Explanations(LanguagePart[F]):
         return self.test_logs(query)
 
     def logs_to_ask(self, query: F, /) -> Iterable[Sequence[Event]]:
-        """Return further logs of a rule on which engines may differ, the shortest first; none for most languages."""
+        """Return further logs on which engines may differ about a rule, the shortest first; none for most languages."""
         return ()
 
     def automaton(self, query: F, schema: Schema | None, budget: Budget) -> CEA | DFA:
@@ -697,8 +696,8 @@ class Deciders(LanguagePart[F]):
     def difference(
         self, left: F, right: F, schema: Schema, budget: Budget = Budget()
     ) -> Different | Bounded | Undecided | None:
-        """Return a difference of two queries on a stream of the schema, or why it is undecided; None if they are the
-        same.
+        """Return a difference between two queries on a stream of the schema, or the undecided verdict; None if the
+        queries are the same.
         """
         from cerify.equivalence.verdict import Bounded, Different, Undecided
 
@@ -706,7 +705,7 @@ class Deciders(LanguagePart[F]):
         return verdict if isinstance(verdict, Different | Bounded | Undecided) else None
 
     def flaw(self, certificate: Certificate, budget: Budget = Budget()) -> str | None:
-        """Return the error in a certificate for two queries of the language; None if it proves its claim.
+        """Return the error in a certificate for two queries of the language; None if the certificate proves its claim.
 
         Raises Unsupported if the language has no certificates or the certificate is for another language. Also raises
         ParseError, IllFormed for a query that does not fit the schema, and BudgetExceeded.
@@ -726,9 +725,9 @@ class Deciders(LanguagePart[F]):
 
     @property
     def normal_forms(self) -> Mapping[str, Callable[[F, int], F] | None]:
-        """Return the normal forms by name, each a function from a query and the most nodes of the result.
+        """Return the normal forms by name, each a function of a query and the greatest number of nodes of the result.
 
-        A normal form whose existence has to be decided has None.
+        The value is None if the normal form may not exist, so that its existence has to be decided.
         """
         return {}
 
@@ -745,15 +744,15 @@ class Deciders(LanguagePart[F]):
 class Language(Generic[F]):
     """A language: facts, and its parts; F is the type of its syntax trees.
 
-    name: as in the protocol and on the command line. title: as in text for people. answer: what a query answers, as the
-    start of a sentence, if matches have no valuations; "" if they have. results: whether each match has bindings and a
+    name: the name in the protocol and on the command line. title: the name in messages. answer: a clause that says what
+    the answer of a query is, if matches have no valuations; else "". results: whether each match has bindings and a
     result, whatever the output. takes_place: whether a match is a single event, at which a query takes place.
     positional: whether a query names the attributes of an event by their position. keeps_order: whether matches are
     listed as they are found, not sorted. row_type: the type of events that are given without one; None makes them an
     error. unsaved: why the state of a query cannot be saved between batches; "" if the evaluator's error gives the
     reason. settings: the names of the Options that are for this language, such as "reading". options: the names of a
-    plug-in's own options (Options.own). hypotheses: what engines may mean by its queries, and their answers; None if
-    there are none. loops: queries that between them use all compiled loops.
+    plug-in's own options (Options.own). hypotheses: the meanings that engines may give to queries, and the resulting
+    matches; None if there are none. loops: queries that together use all compiled loops.
     """
 
     name: str
@@ -777,7 +776,7 @@ class Language(Generic[F]):
 
     def __post_init__(self) -> None:
         for name in ("syntax", "evaluators", "explanations", "cases", "deciders"):
-            if (part := copy(getattr(self, name))) is not None:  # a part may belong to a similar language
+            if (part := copy(getattr(self, name))) is not None:  # copied, since a similar language may share it
                 part.language = self
                 object.__setattr__(self, name, part)
 
@@ -798,14 +797,13 @@ class Language(Generic[F]):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What the plug-ins of the languages of this distribution share: where their operations, operators and words are.
+# Hints for words and signs of other languages, which several plug-ins share.
 
 
 def instead(words: Mapping[str, str], verb: str = "has") -> dict[str, str]:
-    """Return hints (`Syntax.foreign`) for words that have a counterpart in the language: what to write in place of
-    each.
+    """Return hints (`Syntax.foreign`) that say what to write in place of each word.
 
-    verb: "have" for a language whose title is a plural.
+    words: the words of other languages, each with its counterpart. verb: "have" for a language whose title is a plural.
     """
     there = {word: one.replace("{", "{{").replace("}", "}}") for word, one in words.items()}
     return {word: f"{{title}} {verb} no {{word}}; write {one}" for word, one in there.items()}

@@ -113,7 +113,7 @@ class RowSyntax(Syntax[MatchRecognize]):
 
     def looks_like(self, text: str) -> str:
         has_clause = re.search(r"(?i)\b(MATCH_RECOGNIZE|PATTERN|DEFINE|MEASURES)\b", text)
-        return self.language.title if has_clause else "SQL, of which MATCH_RECOGNIZE clauses are read"
+        return self.language.title if has_clause else "SQL; only MATCH_RECOGNIZE is supported"
 
     def operator_of(self, query: MatchRecognize) -> str:
         return ""
@@ -133,7 +133,7 @@ class RowSyntax(Syntax[MatchRecognize]):
         from cerify.semantics.row_pattern.check import skip_failures, types_of, whole_divisions
 
         fixed = query
-        with suppress(BudgetExceeded):  # which is named below
+        with suppress(BudgetExceeded):  # _never reports that the clause is too large
             fixed = at_fixed_distances(query)
         fragment: dict[str, Any] = {
             "operators": sorted(constructs(query)),
@@ -156,13 +156,13 @@ class RowSyntax(Syntax[MatchRecognize]):
             fragment["whole_divisions"] = list(dict.fromkeys(map(show_expression, divisions)))
         if not found:
             fragment |= _never(query, schema)
-        with suppress(BudgetExceeded):  # then they are not looked for
+        with suppress(BudgetExceeded):  # then unused parts are not reported
             if not found:
                 fragment["never_taken"] = list(map(show_pattern, parts_without_rows(fixed, schema)))
                 fragment["reluctant_without_effect"] = list(map(show_pattern, idle_quantifiers(fixed, schema)))
         if fragment["no_match"]:
             message = "no table has a match" + _IN_FRAMES * (query.window is not None)
-            found = [*found, Problem("never", message, query.pattern.span, advice="ask for less in PATTERN or DEFINE")]
+            found = [*found, Problem("never", message, query.pattern.span, advice="relax PATTERN or DEFINE")]
         return Checked(fragment, "\n".join(_said(query, fragment, why)), found)
 
 
@@ -246,7 +246,7 @@ class RowExplanations(Explanations[MatchRecognize]):
             for test in found.tests
         )
         killed = found.mutants - len(found.same) - len(found.undecided)
-        summary = [f"{len(lines)} tables find out {killed} of {found.mutants} clauses that differ in one place"]
+        summary = [f"{len(lines)} tables detect {killed} of {found.mutants} clauses that differ in one place"]
         summary += [f"means the same as the clause: {words}" for words in found.same]
         summary += [f"no table was found for: {words}" for words in found.undecided]
         return TestLogs(lines, tuple(summary), tuple(test.table for test in found.tests))
@@ -323,7 +323,7 @@ class RowDeciders(Deciders[MatchRecognize]):
             if not isinstance(verdict, Different):
                 return replace(verdict, certificate=replace(verdict.certificate, level=question.level))
             found = difference_on(verdict.stream, left, right, question.claim, question.level)
-            why = "their matches differ, and whether they end at other rows is not decided"
+            why = "their matches differ, but it is undecided whether matches end at different rows"
             return found or compared(left, right, *asked, question.bound, question.budget, why)
         except (Unsupported, BudgetExceeded) as error:
             return compared(left, right, *asked, question.bound, question.budget, error.message)
@@ -331,7 +331,7 @@ class RowDeciders(Deciders[MatchRecognize]):
     def difference(
         self, left: MatchRecognize, right: MatchRecognize, schema: Schema, budget: Budget = Budget()
     ) -> Different | Undecided | None:
-        """Return the difference that the decider finds. Short tables are not tried, as the caller has better ones."""
+        """Return the difference that the decider finds. Short tables are not tried, as the caller tries better ones."""
         from cerify.equivalence.decide.row_clauses import compare
         from cerify.equivalence.verdict import Different, Undecided
 
@@ -354,10 +354,10 @@ _IN_FRAMES = ": PREV and NEXT are NULL beyond the frame, and the pattern must fi
 
 
 def _said(query: MatchRecognize, fragment: Mapping[str, Any], why: Unsupported | None) -> list[str]:
-    """Return the lines of `check` about a clause. why: why columns alone do not decide it, if they do not."""
+    """Return the lines of `check` about a clause. why: the reason why columns alone do not decide matches, or None."""
     empty = "may match no row" if fragment["may_be_empty"] else "matches at least one row"
     summary = f"MATCH_RECOGNIZE over {', '.join(fragment['variables']) or 'no variable'}; the pattern {empty}"
-    carried = "decided by columns alone" if why is None else f"searched with a memory: {why.message}"
+    carried = "decided by columns alone" if why is None else f"searched by backtracking: {why.message}"
     return [
         summary,
         carried,
@@ -369,17 +369,17 @@ def _said(query: MatchRecognize, fragment: Mapping[str, Any], why: Unsupported |
         *(f"{p} may as well be greedy: the matches are the same" for p in fragment["reluctant_without_effect"]),
         *(f"{p} iterates as rarely as it may, as no part of the pattern follows it" for p in fragment["fewest"]),
         *fragment["never_true"],
-        *([f"match refuses it: {fragment['too_large']}"] if fragment["too_large"] else []),
+        *([f"match refuses this clause: {fragment['too_large']}"] if fragment["too_large"] else []),
         *(f"{e} {WHOLE}" for e in fragment["whole_divisions"]),
     ]
 
 
 def _never(q: MatchRecognize, schema: Schema | None) -> dict[str, Any]:
-    """Find for `check` conditions that are never true, a clause that never matches, or one that is too large."""
+    """Find for `check` conditions that are never true, and whether the clause never matches or is too large."""
     from cerify.equivalence.decide.row_clauses import DefineConditions, fewest, shortest_match
 
     why = {
-        "NULL": "is always NULL; a test for NULL is IS NULL",
+        "NULL": "is always NULL; test for NULL with IS NULL",
         "no row": "is always NULL, as its rows never come before this one",
         "one row": "compares a row with itself; PREV(...) is the row before",
         "contradiction": "contradicts itself",
@@ -390,7 +390,7 @@ def _never(q: MatchRecognize, schema: Schema | None) -> dict[str, Any]:
         _ = conditions.automaton
     except BudgetExceeded as error:
         return {"too_large": error.message}
-    with suppress(BudgetExceeded):  # then it is not looked for
+    with suppress(BudgetExceeded):  # then they are not reported
         found["never_true"] = [
             f"{one.variable} is never true: {show_expression(one.part)} {why[one.why]}"
             for one in conditions.never_true()
@@ -403,7 +403,7 @@ def _never(q: MatchRecognize, schema: Schema | None) -> dict[str, Any]:
 
 
 def blocks_by(evaluator: str) -> Callable[[MatchRecognize, Stream, Budget], Found]:
-    """Return the function by which an evaluator finds matches in the form of MatchRows: as states of rows."""
+    """Return the function that finds matches by the evaluator `automaton` or `kernel`, as blocks of labelled rows."""
     from cerify.automata.row_pattern.compiled import compiled_blocks, readable_blocks
 
     return {"automaton": readable_blocks, "kernel": compiled_blocks}[evaluator]

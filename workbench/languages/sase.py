@@ -145,7 +145,7 @@ class SaseExplanations(Explanations[Tree]):
         return SaseExplainer(query, S, text)
 
     def automaton(self, query: Tree, schema: Schema | None, budget: Budget) -> CEA:
-        raise Unsupported("an NFA^b has a buffer, and the HOA format has none; draw it with --svg or --dot")
+        raise Unsupported("the HOA format cannot express the buffer of an NFA^b; draw it with --svg or --dot")
 
     def diagram(self, query: Tree, title: str, schema: Schema | None, budget: Budget) -> Diagram:
         """Return an automaton for each query block."""
@@ -189,7 +189,7 @@ class SaseDeciders(Deciders[Tree]):
 
         if question.order == "any" and self.needs_order(query):
             return Unsupported(
-                "a SASE+ window can be compared with a CEL window only if times do not decrease: ask with the "
+                "a SASE+ window can be compared with a CEL window only if times do not decrease; choose the "
                 "order non-decreasing"
             )
         try:
@@ -310,8 +310,8 @@ LANGUAGE: Language[Tree] = Language(
     title="SASE+",
     results=True,
     unsaved=(
-        "on a stream, SASE+ needs WITHIN, and no NON-OVERLAP, UNION or named streams; else use cerify.spark.match on "
-        "data at rest"
+        "over a stream, a SASE+ query must have WITHIN, and neither NON-OVERLAP, UNION nor named streams; use "
+        "cerify.spark.match on data at rest instead"
     ),
     settings=frozenset({"aggregates", "reading"}),
     loops=("PATTERN SEQ(A+ a[], A b) WHERE [x] RETURN b.x",),

@@ -75,10 +75,10 @@ class SigmaSyntax(Syntax[sigma.SigmaQuery]):
         found += (replace(problem, partial=not observed) for problem in _absent_fields(absent, known))
         for what, name in dict.fromkeys(_of_numbers(query)):
             if known.get(name) == "string":
-                message = f"{what} is of numbers, and {name} is a text in these events, which it passes over"
+                message = f"{what} needs numbers and ignores texts, but {name} is a text in these events"
                 found.append(Problem("kind", message, None, advice=f"write the values of {name} as numbers"))
         if TIME not in known and any(isinstance(rule, sigma.SigmaCorrelation) for rule in query.rules):
-            message = "a timespan measures the time of events, but these have none, so correlations ignore them"
+            message = "correlations need the time of events, but these events have no time and are ignored"
             advice = "name the column with the time, as --time timestamp"
             found.append(Problem("attribute", message, None, advice=advice))
         return found
@@ -215,7 +215,7 @@ def _line_of_log(log: Iterable[Event], alerts: Iterable[SigmaAlert], kills: Iter
 
 
 class SigmaCases(Cases[sigma.SigmaQuery]):
-    """The random cases of Sigma, and how its rules get simpler."""
+    """The random cases of Sigma, and the operations that simplify rules."""
 
     def operations(self) -> QueryOperations[sigma.SigmaQuery]:
         from cerify.equivalence.shrink.sigma import SIGMA
@@ -248,7 +248,7 @@ class SigmaDeciders(Deciders[sigma.SigmaQuery]):
         return True
 
     def unproved(self, certificate: Certificate, budget: Budget, /) -> str | None:
-        """Return the error in a certificate. The rules are compared again, as it has no proof to check."""
+        """Return the error in a certificate. The rules are compared again, as the certificate has no proof to check."""
         from cerify.equivalence.sigma import SameRules, compare_sigma
 
         left, right = parse(certificate.left), parse(certificate.right)
@@ -318,7 +318,7 @@ def _fields(query: sigma.SigmaQuery, needed: bool = False) -> Iterable[eql.Event
 
 
 def _of_numbers(query: sigma.SigmaQuery) -> Iterable[tuple[str, str]]:
-    """Yield each comparison, sum, average and percentile, which need numbers, with its field."""
+    """Yield each operation that needs numbers (a comparison, sum, average or percentile), with its field."""
     for condition in _conditions(query):
         for node in subtrees(condition):
             if isinstance(node, eql.FieldComparison) and node.comparator in sigma.SIGNS:
@@ -352,7 +352,7 @@ def _denotational(query: sigma.SigmaQuery, S: Stream, options: Options) -> Itera
 
 
 def matches_of(query: sigma.SigmaQuery, S: Stream, options: Options) -> list[Match]:
-    """Return the alerts as matches, whose result is the rule and the fields of its group."""
+    """Return the alerts as matches. The result of a match is the rule of the alert and the fields of its group."""
     return [
         Match(a.at, a.events, (), result_of({"rule": a.rule, "group": dict(a.group)}))
         for a in alerts_of(query, S, options.sigma_reading, options.budget)

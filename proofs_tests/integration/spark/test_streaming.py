@@ -134,7 +134,7 @@ def df(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> DataFra
             "prior(a(v), b(v))",
             {"language": "event-expression", "schema": Schema({"a": {"x": "int"}, "b": {"x": "int"}})},
             Unsupported,
-            "no state can be saved",
+            "cannot be saved",
         ),
         ("PATTERN SEQ(A a, B b) RETURN a.x", {"language": "sase"}, Unsupported, "put WITHIN around it"),
         ("A", {"event_time": "x"}, InputError, "timestamps"),

@@ -141,7 +141,7 @@ def test_a_filter_on_the_field_of_the_group_has_a_test_log() -> None:
 def test_a_sum_of_texts_warns() -> None:
     text = rules({"type": "value_sum", "rules": ["a"], "condition": {"gte": 2, "field": "n"}})
     log = [{"type": "event", "kind": "a", "time": 1, "n": n} for n in ("3", "4")]
-    with pytest.warns(QueryWarning, match="value_sum is of numbers, and n is a text"):
+    with pytest.warns(QueryWarning, match="value_sum needs numbers and ignores texts, but n is a text"):
         assert not cerify.match(text, log, language="sigma")
 
 
@@ -197,7 +197,7 @@ def test_a_misspelt_key_of_a_correlation_is_refused_at_its_line(written: str) ->
 @pytest.mark.parametrize("sign", ["gt", "gte", "lt", "lte"])
 def test_a_text_that_is_compared_with_a_number_warns(sign: str) -> None:
     text = show_documents([detection("big", {f"n|{sign}": 3})])
-    with pytest.warns(QueryWarning, match=f"{sign} is of numbers, and n is a text"):
+    with pytest.warns(QueryWarning, match=f"{sign} needs numbers and ignores texts, but n is a text"):
         assert not cerify.match(text, [{"type": "event", "n": n} for n in ("5", "2")], language="sigma")
 
 

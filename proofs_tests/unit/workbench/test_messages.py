@@ -68,8 +68,8 @@ S = Stream(map(Event, "ABAB"))
         ("cel", "T ; 😀", "a name has letters, digits and _"),
         ("cel", "SEQ(T, H)", "this looks like SASE+: --language sase"),
         ("event-expression", "SEQ(T a, T b)", "this looks like SASE+: --language sase"),
-        ("cel", "SELECT * FROM T", "; this looks like SQL, of which MATCH_RECOGNIZE clauses are read: --language row-"),
-        ("cel", "select * from s\nwhere x > 1", "; this looks like SQL, of which MATCH_RECOGNIZE clauses are read: --"),
+        ("cel", "SELECT * FROM T", "; this looks like SQL; only MATCH_RECOGNIZE is supported: --language "),
+        ("cel", "select * from s\nwhere x > 1", "; this looks like SQL; only MATCH_RECOGNIZE is supported: --"),
         (
             "sase",
             "SELECT * FROM t MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS x > 1)",
@@ -129,7 +129,7 @@ S = Stream(map(Event, "ABAB"))
         (
             "core-cel",
             "T+ AS x",
-            "core-CEL has no '+'; write it after brackets, as in (T AS x)+",
+            "+ stands after brackets, as in (T AS x)+",
         ),
         ("event-expression", "NOT T", "'NOT' is not expected here; keywords are written in small letters: not"),
         ("event-expression", "T H", "'H' is not expected here; expected"),
@@ -194,7 +194,7 @@ S = Stream(map(Event, "ABAB"))
         (
             "cel",
             "windowFunnel(60)",
-            "a function of ClickHouse, for which there are funnels: --language funnel",
+            "a funnel function of ClickHouse: --language funnel",
         ),
         ("funnel", "windowFunnel(60)", "calls of it; write a funnel as in FUNNEL view, pay WITHIN 1 hour BY user\n"),
         ("cel", "count(A)", "or use SASE+ or MATCH_RECOGNIZE\n"),

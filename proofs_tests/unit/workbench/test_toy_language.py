@@ -42,7 +42,7 @@ def events(tmp_path: Path) -> str:
 def test_the_registry_has_it_by_its_name_and_by_its_trees(toy: Language[Any]) -> None:
     assert LANGUAGES["toy"] == toy == language_of(toy.syntax.parse("A B"))
     assert list(LANGUAGES)[-1] == "toy"
-    with pytest.raises(IllFormed, match="there is another language 'toy': words"):
+    with pytest.raises(IllFormed, match="the name 'toy' belongs to the language words"):
         register(replace(toy, title="other words"))
 
 
