@@ -1,7 +1,7 @@
 """Rich displays for notebooks: `%load_ext cerify.notebook`.
 
 The extension registers with IPython how the values of this toolkit are shown; the types themselves do not depend on it.
-Pictures go into a page as images, so that their colours stay with them; each has its content in words.
+Pictures are embedded as images, so that the notebook's styles do not change their colours. Each has a text description.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def timeline(
 ) -> Picture:
     """Draw a stream as a timeline, with a row for each of the first matches.
 
-    language: the language of the query; it says whether events need a type.
+    language: the language of the query, which determines whether events need a type.
     """
     S = as_stream(events, default_type=language_named(language).row_type)
     shown = sorted(matches)[:MOST_ROWS]
@@ -143,7 +143,7 @@ def explore(query: str = "", events: Events | str | Path = (), language: Languag
 
 
 def evaluated_html(query: str, events: str, language: str) -> str:
-    """Return as HTML the warnings and the matches of a query in events written as CSV; or the error, with its place."""
+    """Return as HTML the warnings and matches of a query over events given as CSV, or the error with its place."""
     try:
         S = stream_of_csv(CsvSource("events", partial(BytesIO, events.encode())), None)
         with catch_warnings(record=True) as warned:
@@ -163,7 +163,7 @@ def csv_of(S: Stream) -> str:
 
 
 def load_ipython_extension(ipython: Any) -> None:
-    """Register with IPython how to display values, and errors: the message and its place, without a traceback."""
+    """Register the displays with IPython. An error is shown as its message and place, without a traceback."""
     html = ipython.display_formatter.formatters["text/html"]
     for type_, shown in HTML.items():
         html.for_type(type_, shown)
@@ -186,7 +186,7 @@ def unload_ipython_extension(ipython: Any) -> None:
             html.pop(type_)
 
 
-# --- what is shown of each type ---------------------------------------------------------------------------------------
+# --- the display of each type -----------------------------------------------------------------------------------------
 
 
 def _list(values: list[Any]) -> str | None:
@@ -231,8 +231,8 @@ def _output_table(table: OutputTable) -> str:
 
 def _different(verdict: Different) -> str:
     rows = [
-        *(Row("missing", m.events, m.at, f"left alone: {_at(m)}") for m in verdict.left_only[:MOST_ROWS]),
-        *(Row("extra", m.events, m.at, f"right alone: {_at(m)}") for m in verdict.right_only[:MOST_ROWS]),
+        *(Row("missing", m.events, m.at, f"left only: {_at(m)}") for m in verdict.left_only[:MOST_ROWS]),
+        *(Row("extra", m.events, m.at, f"right only: {_at(m)}") for m in verdict.right_only[:MOST_ROWS]),
     ]
     said = f"{'a shortest' if verdict.shortest else 'a'} stream on which they differ, at {verdict.at}"
     words = f"{_description(verdict.stream)} {'. '.join(row.caption for row in rows)}."
@@ -257,7 +257,7 @@ def _proved(verdict: Equivalent | Contained) -> str:
 def _bounded(verdict: Bounded) -> str:
     return (
         f"<p><strong>No difference found</strong> on any stream of up to {_count(verdict.length, 'event')}; "
-        "longer ones were not looked at.</p>"
+        "longer streams were not searched.</p>"
     )
 
 
@@ -337,4 +337,4 @@ HTML: Mapping[type, Callable[[Any], str | None]] = {
     MatchExplanation: _derived,
     Rejected: _rejected,
 }
-"""How each type is shown in HTML."""
+"""The function that makes the HTML of a value, by type."""

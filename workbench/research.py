@@ -1,6 +1,6 @@
-"""Experiments on queries and evaluators: from a generator of cases, measures of a case, and a seed, they make a table.
+"""Run experiments on queries and evaluators: apply measures to the cases of a generator, and return a table.
 
-The table has a row for each case, and its files say what it was made from: seed, version, commit, machine.
+The table has a row for each case. Its files record the seed, version, commit and machine.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ PLOT_METADATA: Mapping[str, Callable[[str], dict[str, str | None]]] = {
     ".png": lambda text: {"Description": text},
     ".pdf": lambda text: {"Subject": text},
 }
-"""For each ending of a plot's file, a function that makes its metadata from a text."""
+"""For each file name ending of a plot, a function from a text to the file's metadata."""
 
 
 # --- generators -------------------------------------------------------------------------------------------------------
@@ -177,8 +177,7 @@ class Experiment:
         return frame
 
     def write(self, path: str | Path) -> None:
-        """Write the table to a file, whose ending says the format: .parquet, or .csv with the provenance in lines with
-        #.
+        """Write the table to a .parquet file, or to a .csv file with the provenance in lines that begin with #.
 
         Raises IllFormed for another ending, and OSError.
         """
@@ -206,7 +205,7 @@ class Experiment:
         labels: Mapping[str, str] | None = None,
         log: bool | Literal["x", "y", "both"] = False,
     ) -> None:
-        """Draw columns against another one, to a file that matplotlib knows by its ending (.svg, .pdf, .png).
+        """Plot columns against the column x, to a file in the format of its ending (.svg, .pdf, .png).
 
           found.plot("size", "update", "update.pdf", by="profile", labels={"update": "update (s/event)"}, log="both")
 
@@ -268,7 +267,7 @@ def experiment(
 ) -> Experiment:
     """Run the measures on all cases, and return the table. The same seed makes the same cases.
 
-    Where a measure raises Unsupported or BudgetExceeded its columns are empty, and the row's problem says why.
+    If a measure raises Unsupported or BudgetExceeded, its columns are empty, and the row's problem says why.
     """
     rows: list[Row] = []
     for case in generator(Random(seed)):

@@ -40,10 +40,10 @@ from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.clauses import blocks_of, queries_of
 from cerify.semantics.sase.syntax import show_component
 
-TYPES = Budget(states=200)  # types of events, beyond which predicates are shown as they are
+TYPES = Budget(states=200)  # with more types of events, predicates are not simplified
 MARKED = "The variables after the slash mark the event. A match is a run to a double circle; it has the marked events."
-EMPTY = "There is no state, and no run: the query matches nothing, whatever the stream."
-UNDRAWN = "What has no arrow leads to where the expression can never again take place, which is not drawn."
+EMPTY = "The automaton has no state: the query matches nothing on any stream."
+UNDRAWN = "After an event without an arrow the expression can never again take place; that state is not drawn."
 OCCURS = "The expression takes place at an event if the automaton is in a double circle after it."
 
 
@@ -84,8 +84,8 @@ def diagram_of_dfa(A: DFA, title: str) -> Diagram:
 
 
 class _Union:
-    """A writer of texts for unions of the automaton's predicates. A text is short if all events, or nearly all, are in
-    the union.
+    """Writes unions of the automaton's predicates as texts. The text is short if a union has all events, or nearly
+    all.
     """
 
     def __init__(self, A: CEA) -> None:
@@ -261,11 +261,11 @@ def _automata(q: sase.Tree) -> Iterator[tuple[str, NFAb]]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The prioritized automaton of a row pattern as a diagram, its ways numbered in the order of preference.
+# The prioritized automaton of a row pattern as a diagram, with arrows numbered in the order of preference.
 
 ORDERED = (
-    "A way takes a row of the variable that it leads to, if its condition is true. Of the ways from a state on which a "
-    "match can be completed the one with the smallest number is taken; on a dotted one the match is complete."
+    "An arrow takes a row of the variable to which it leads, if the variable's condition is true. Of the arrows from a "
+    "state that can lead to a match, the one with the smallest number is taken; a dotted arrow completes the match."
 )
 
 
@@ -307,7 +307,7 @@ def _edges(source: int, ways: Sequence[Way], end: int) -> Iterator[DrawnEdge]:
 # Automata in the Hanoi Omega-Automata format (HOA v1, https://adl.github.io/hoaf/), for the tools that read it.
 #
 # A letter is an event. Its atomic propositions are the predicates of the automaton and, for a complex event automaton,
-# its variables; that of a variable is true if the event is marked with it. The format has infinite words and these
+# its variables; a variable is true if the event is marked with it. The format has infinite words and these
 # automata have finite ones: a run is accepting if its last state is in the acceptance set 0, as a comment in the text
 # explains.
 
@@ -394,9 +394,9 @@ def _quoted(text: str) -> str:
 # ---------------------------------------------------------------------------------------------------------------------
 # The labellings of a row pattern at a row as a tree, from the most to the least preferred one.
 #
-# A node is a row that was given a label after those on the way to it, in the order in which the definition tries them.
-# A row whose condition is not true is a leaf. A labelling that is complete ends in its number; the first one is the
-# match.
+# A node is a row with a label that the definition tries after the labels on the path to the node; children are in the
+# order of these attempts. A row whose condition is not true is a leaf. A complete labelling ends in its number; the
+# first one is the match.
 
 MOST_NODES = MOST_STATES - 3  # the root, the end of the match, and one more node come on top
 MOST_ROWS = 30
@@ -412,7 +412,7 @@ class _Node:
     lines: tuple[str, ...]
     kind: EdgeKind
     children: list[_Node] = field(default_factory=list)
-    is_whole: bool = True  # whether the tree has everything that was tried after it
+    is_whole: bool = True  # whether the tree has all attempts after this node
 
     def child(self, name: str) -> _Node | None:
         """Return the last child if it has this name and is not an end, else None."""
@@ -524,7 +524,7 @@ def preference_tree(q: MatchRecognize, S: Stream, place: int, title: str) -> Dia
 
 
 def _number(made: RowOutput, place: int) -> int:
-    """Return the number that a match found at a row has: one more than the number of matches that begin before it."""
+    """Return the number of a match that begins at this row: one more than the number of matches that begin before."""
     partition, s = made.place[place]
     number = 1
     with suppress(IllFormed, BudgetExceeded):  # the matches before are counted

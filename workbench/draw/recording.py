@@ -1,7 +1,6 @@
 """Record the run of any evaluator over a stream, event by event, as data for pictures.
 
-A recording has the evaluator's own state after each event. Partial matches are a graph, to which nodes and links are
-only added.
+A recording has the evaluator's own state after each event. Partial matches are a graph that only grows.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ NodeKind = Literal["bottom", "output", "union"]
 """The end of all paths; a node that adds an event; and a node for the union of the sets of two other nodes."""
 
 LinkKind = Literal["first", "last", "next", "left", "right", "before"]
-"""The field of a node that the link shows; each kind has a stroke of its own (stepper.py)."""
+"""The field of the source node in which the evaluator stores the link; each kind has its own stroke (stepper.py)."""
 
 BEFORE = -1  # the position of the step before the first event
 MOST_EVENTS = 200
@@ -118,7 +117,7 @@ class DrawnStep:
     """The evaluator's state after an event. fired: the indices of the diagram's arrows that were followed.
 
     rows: the partial matches by state. live: the nodes that a state can still reach. more: whether there are matches
-    beyond those found. text: what happened, apart from the reading of the event.
+    beyond those in `found`. text: a description of the step, without the event that is read.
     """
 
     position: int
@@ -424,13 +423,13 @@ SETS = (
 LISTS = "A state has a list of nodes; each path from one of them down to ⊥ is a partial match."
 SERIES = "A state has, for each key, a series of nodes; each path from one of them down to ⊥ is a partial match."
 PARTITIONED = (
-    "PARTITION BY is not in the automaton, which is that of the formula inside: a row of the table is a set of states "
-    "for one value of {}, and only events with that value are read there."
+    "The automaton is that of the formula inside PARTITION BY. A row of the table is a set of states for one value of "
+    "{}; it reads only events with that value."
 )
 ANY_VARIABLE = "• marks an event as one of the match, whatever variables bind it; with --valuations they are shown."
 CHECKED = (
-    "What the automaton finds is checked against the filters that compare events; only what passes is listed. A name "
-    "that begins with ◦ marks an event that such a filter looks at."
+    "The matches of the automaton are checked against the filters that compare events; only those that pass are "
+    "listed. A name that begins with ◦ marks an event that such a filter compares."
 )
 
 LABELS = DrawnLabels(
@@ -515,7 +514,7 @@ def _fired(automaton: Determinized, diagram: Diagram, before: frozenset[int], ty
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The run of the readable evaluator of event expressions: the one state of a deterministic automaton (vldb92, 4).
+# The run of the readable evaluator of event expressions: one state of a deterministic automaton (vldb92, section 4).
 
 EXPRESSION_LABELS = DrawnLabels(holds="State", holder="State", found="It takes place at", nothing="Not at this event.")
 
@@ -548,10 +547,10 @@ def record_expression(E: Expression, S: Stream, query: str, budget: Budget = Bud
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The run of MATCH_RECOGNIZE over a table: the threads of its automaton row by row, or the search in its order.
+# The run of MATCH_RECOGNIZE over a table: the threads of its automaton row by row, or a search by backtracking.
 #
-# If conditions use only columns, all threads read a row together. If they use the rows of the match so
-# far, one labelling is tried after the other: Backtracking of automata/row_pattern/evaluate.py.
+# If conditions use only columns, all threads read a row together. If they use earlier rows of the match, one labelling
+# is tried after the other: Backtracking of automata/row_pattern/evaluate.py.
 
 MOST_STEPS = 400
 MOST_ROWS = 40  # of the table at a step
@@ -561,17 +560,17 @@ THREADS = DrawnLabels(
     found="The match of this search",
     nothing="None at this step.",
     finals=False,
-    fate="What becomes of the last label",
+    fate="What happens to the last label",
     unit="Step",
 )
 SEARCH = replace(
     THREADS, holds="The labelling that is tried", holder="Row and label", fate="Why, and what is tried next"
 )
 NOTES = {
-    False: "A match is searched from one row after the other. All threads read a row together, in the order of "
-    "preference; of two in the same state the preferred one goes on alone.",
-    True: "The conditions look at what the match has so far, so one labelling is tried after the other, in the order "
-    "of preference. What fails whatever these conditions say is not tried, nor is what has failed before.",
+    False: "The search starts from each row in turn. All threads read a row together, in the order of preference. Of "
+    "two threads in the same state, only the preferred one goes on.",
+    True: "The conditions look at earlier rows of the match, so one labelling is tried after the other, in the order "
+    "of preference. Labellings that failed before, or fail whatever these conditions say, are not tried.",
 }
 FATES: dict[Fate, str] = {
     "goes on": "taken: ",
@@ -586,7 +585,7 @@ FATES: dict[Fate, str] = {
 def record_rows(q: MatchRecognize, S: Stream, query: str, budget: Budget = Budget()) -> Recording:
     """Record the run of a clause over a table.
 
-    Raises BudgetExceeded, Unsupported for some longest matches, and IllFormed if AFTER MATCH SKIP has no row to go to.
+    Raises BudgetExceeded, Unsupported for some longest matches, IllFormed if AFTER MATCH SKIP has no row to skip to.
     """
     require_short(S)
     made = RowOutput(q, S)
@@ -623,7 +622,7 @@ class _Log:
 
     def matched(self, found: RecordedMatch) -> None:
         """Record that the last step has found a match."""
-        labels = self.made.place  # for each position, its partition and its row in that
+        labels = self.made.place  # for each position, its partition and its row there
         match = found.match
         which = " ".join(map(str, sorted(match.events, key=lambda place: labels[place][1]))) or "no row"
         text = f"Match {match.more()['match_number']}: rows {which}." if match.events else "An empty match."
@@ -790,7 +789,7 @@ class _RecordedBacktracking(Backtracking):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The run of the readable evaluator of SASE+: the runs in each state, and the buffer that they share (evaluate.py).
+# The run of the readable evaluator of SASE+ (evaluate.py): the runs in each state, and the buffer that they share.
 
 SASE_LABELS = DrawnLabels(
     holds="Runs",
@@ -801,8 +800,8 @@ SASE_LABELS = DrawnLabels(
     finals=False,
 )
 BUFFER = (
-    "Runs in one state that have the same future are one, and share a buffer: each path from a node back to one with "
-    "nothing before it is what one of them has selected. A run that has selected nothing yet is not stored."
+    "Runs in one state with the same future are merged. Each path from a node back to one with nothing before it has "
+    "the events that one of these runs has selected. A run that has selected nothing yet is not stored."
 )
 
 
@@ -811,7 +810,7 @@ def record_sase(
 ) -> Recording:
     """Record the run of a query of one block over a stream; the last step is at the end of the stream.
 
-    Raises Unsupported for other queries, BudgetExceeded, InputError.
+    Raises Unsupported for a query with several blocks, BudgetExceeded, and InputError.
     """
     require_short(S)
     if not isinstance(q, sase.SaseQuery):

@@ -1,4 +1,4 @@
-"""A stream drawn as a timeline, with complex events marked on it, as inline SVG."""
+"""Draw a stream as a timeline, with complex events marked on it, as inline SVG."""
 
 from __future__ import annotations
 
@@ -162,9 +162,9 @@ def _width(text: str) -> float:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# A stream as a timeline with what matches on it: complex events of a query, or the events of expressions.
+# A stream as a timeline, with the complex events of a query, or the events at which expressions take place.
 
-WHOLE = 30  # events up to which a stream is drawn whole; of a longer one, what lies around the matches
+WHOLE = 30  # a stream with more events is drawn only around the matches
 AROUND = 1
 MOST_ROWS = 16
 

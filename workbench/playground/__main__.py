@@ -25,7 +25,7 @@ from cerify.semantics.errors import CerifyError, InputError
 
 HERE = Path(__file__).parent
 PAGE = ("index.html", "playground.css", "playground.js", "editor.js", "stream.js", "panes.js", "worker.js")
-BOOK = "<!-- book -->"  # on the page, where the link to a book has its place
+BOOK = "<!-- book -->"  # the place on the page for the link to the book
 STYLES = ("palette", "page", "timeline", "diagram")
 NPM = {
     "pyodide@314.0.7": ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json"),

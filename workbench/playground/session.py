@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Two queries compared in the page, which has no z3: what needs it is tried on short streams.
+# Comparison of two queries in the page. The page has no z3, so where z3 is needed, short streams are tried instead.
 
 MISSING = re.compile(r"this needs (\w+), which is not installed: (.*)")
 TRYING, STREAMS = 3.0, 30_000  # seconds in which two queries are tried on short streams, and the most of these
@@ -79,7 +79,7 @@ def compared(left: ComparedQuery, right: ComparedQuery, budget: Budget) -> tuple
 
     if not comparable(left.language, right.language):
         fitting = [LANGUAGES[name].title for name in LANGUAGES if comparable(left.language, name)]
-        reason = f"a query in {LANGUAGES[left.language].title} is compared with one in {' or '.join(fitting)} alone"
+        reason = f"queries in {LANGUAGES[left.language].title} can only be compared with {' or '.join(fitting)}"
         return Undecided(reason), [f"not compared: {reason}"]
     languages = left.language, right.language
     verdict: Verdict
@@ -138,7 +138,7 @@ MOST = 1000  # events that are pasted
 
 
 def stream_in(name: str, header: list[str], rows: list[list[str]], places: list[str]) -> Stream:
-    """Return the stream of these rows, which exclude the header. name, places: the stream and its rows, for messages.
+    """Return the stream of these rows. name: what messages call the stream. places: what messages call each row.
 
     Raises InputError.
     """
@@ -327,7 +327,7 @@ def evaluate(asked: Json) -> Json:
         misfits = [*require_fit(plan.language, plan.query, S), *_unnameable(plan.language, S)]
         try:
             matches = list(islice(plan.matches(S), LISTED + 1))
-        except Unsupported as error:  # the misfits may be the cause
+        except Unsupported as error:  # the misfits may be the reason
             raise Unsupported("\n".join([*(w.message for w in misfits), error.message]), error.span) from error
     warnings = [{"message": w.message, "span": None if w.span is None else [w.span.start, w.span.end]} for w in misfits]
     shown = sorted(matches[:LISTED])
@@ -359,7 +359,7 @@ def _never(language: Language[Any], query: Any) -> list[Json]:
     try:
         with Budget(seconds=SOON).timed():
             problems = language.syntax.check(query, None).problems
-    except CerifyError:  # it takes long, or a part of it is not decided
+    except CerifyError:  # the decision takes too long or is not supported
         return []
     return [
         {"message": problem.message, "span": problem.span and [problem.span.start, problem.span.end]}
@@ -390,7 +390,7 @@ def explain(asked: Json) -> Json:
 
 
 def compare(asked: Json) -> Json:
-    """Return whether `query` and `other` have the same matches on every stream; if not, a stream that shows it."""
+    """Return whether `query` and `other` have the same matches on every stream; if not, a stream where they differ."""
     from cerify.commands.equiv import verdict_json
 
     left, right = (
@@ -451,7 +451,7 @@ def tasks(asked: Json) -> Json:
 
 
 def grade(asked: Json) -> Json:
-    """Return whether `query` is a right answer to the exercise `id`; if not, the mistake and a stream that shows it."""
+    """Return whether `query` is a right answer to the exercise `id`; if not, the mistake, shown on a stream."""
     from cerify.grade.grading import Misfit, Right, exercise, feedback, graded, json_of
 
     task = exercise(asked["id"])

@@ -176,7 +176,7 @@ def test_a_difference_is_a_stream_with_what_only_one_side_has(html: Formatter) -
     shown = html(equivalent("A ; B", "A : B"))
     assert said(shown).startswith("Different : a shortest stream on which they differ, at 2")
     captions = [text.text for text in image(shown).iter() if text.get("class") == "caption"]
-    assert captions == ["left alone: {0, 2} at 2"]
+    assert captions == ["left only: {0, 2} at 2"]
 
 
 def test_explanations_are_trees_or_reasons(html: Formatter) -> None:

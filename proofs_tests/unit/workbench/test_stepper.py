@@ -266,7 +266,7 @@ def test_what_is_in_the_events_stays_text() -> None:
 
 
 def test_a_partition_is_said_to_be_around_the_automaton() -> None:
-    said = "PARTITION BY is not in the automaton"
+    said = "The automaton is that of the formula inside PARTITION BY"
     assert [said in stepper(record(query, LETTERS)) for query in ("(A ; B) PARTITION BY [id]", "A ; B")] == [
         True,
         False,
@@ -442,7 +442,7 @@ def test_what_cannot_be_recorded() -> None:
 
 def test_the_page_has_the_fates_and_what_is_over_is_struck_out() -> None:
     text = stepper(run_rows(f"PATTERN (D+ U+) {FALLS}", "5 4 6 1"))
-    assert "What becomes of the last label" in text
+    assert "What happens to the last label" in text
     assert '<tr class="gone"><th scope="row"><code>D D</code>' in text
     assert "One step back" in text
     assert 'max="4"' in text  # six steps, numbered from -1
