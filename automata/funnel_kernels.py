@@ -43,9 +43,9 @@ def keep_rows(
     given: (keys, low, times, masks) for the rows from position `first` on. Keys are numbered from the least key, `low`;
     a key without a number means that the row has no key. If `bits` is given, it has the masks, and the last column has
     indices into it. valid: whether each row has a time, None if all have. kept: the numbers of the keys, the positions,
-    times and masks of the kept rows. Rows of no step are left out unless `every` is true. If `pruned`, the rows of each
-    key must come in order. Then rows of steps that are not yet due are left out too: no chain contains them, and in a
-    long funnel they are most rows.
+    times and masks of the kept rows. Rows that match no step are left out unless `every` is true. If `pruned`, the rows
+    of each key must come in order. Then rows of steps that are not yet due are left out too: no chain contains them,
+    and in a long funnel they are most rows.
 
     state: (reached, counts, latest), carried from part to part. reached: for each key 0 before its first row, then one
     more than the number of steps reached, regardless of windows. counts: the numbers of rows without a key, of other
@@ -263,7 +263,7 @@ def entry_levels(
 
     A row has an entry for each of its steps. rules: four truth values: strict_increase, strict_order, allow_reentry and
     strict_deduplication. For each step the first and the last row of its newest accepted chain are kept. Rows of equal
-    times are read together, step by step. Rows of no step come first; only strict_order looks at them.
+    times are read together, step by step. Rows that match no step come first; only strict_order uses them.
     """
     increase, order, reentry, deduplication = rules[0], rules[1], rules[2], rules[3]
     began, last = work[0], work[1]

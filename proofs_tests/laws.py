@@ -14,12 +14,12 @@ from cerify.semantics.cel.syntax import show
 
 INTRODUCTION = """# The laws of CEL
 
-Equations between formulas: {holding} that hold, and {failing} that one might expect and that fail, each with the
-smallest witness that a search found. φ, ψ and χ stand for any formulas, P and Q for any predicates on one event. Other
-names and numbers stand for themselves; a law with X and Y is one for any two different variables.
+This page lists {holding} equations between formulas that hold, and {failing} plausible ones that fail, each with a
+witness: the smallest counterexample that a search found. φ, ψ and χ stand for any formulas, P and Q for any predicates
+on one event, X and Y for any two different variables. Other names and numbers stand for themselves.
 
 Both sides have the same valuations at every position of every stream. A law with † is about complex events only: the
-variables may be bound differently. What matches nowhere is written φ UNLESS φ.
+variables may be bound differently. φ UNLESS φ has no matches.
 
 Each group of laws begins with its reason, which is no proof. The laws are data, in
 [one file](../equivalence/rewrite/holding.jsonl) for those that hold and [one](../equivalence/rewrite/failing.jsonl) for
@@ -29,8 +29,8 @@ written by `python -m proofs_tests.laws --write docs/laws.md`.
 
 FAILS = """## What fails
 
-A witness says what the letters stand for, the stream, and what the two sides have after its last event: complex events
-as sets of positions, or, if these are equal, the valuations that one side has alone. P is x > 0 and Q is x < 1; a
+A witness gives the formulas for φ, ψ and χ, the stream, and the complex events of both sides after its last event, as
+sets of positions. If these are equal, it gives the valuations that only one side has. P is x > 0 and Q is x < 1; a
 number behind an event is its x.
 """
 

@@ -1,8 +1,9 @@
 """The meaning of funnels: how far a key gets on the way A, then B, then C, clause by clause.
 
 The question "how many users did A, then B, then C within a week" has several answers in use, because databases differ
-in what they do with equal times, repeated steps and rows of no step. Here each answer is a *reading*: a function from
-the rows of one key to a level, written like its sentence in docs/guide/funnels.md, without regard to speed.
+in what they do with equal times, repeated steps and rows that match no step. Here each answer is a *reading*: a
+function from the rows of one key to a level, written like its sentence in docs/guide/funnels.md, without regard to
+speed.
 The evaluator of funnels over columns (automata/funnels.py) shares no code with this module and is compared with it.
 
 Letters, in every function of this module:
@@ -139,8 +140,8 @@ def strict_increase(rows: Rows, n: int, w: Time) -> int:
 def strict_order(rows: Rows, n: int, w: Time) -> int:
     """Return the level of `window_funnel` for the entries before the first entry that breaks the order.
 
-    Entries are read from the first of step 1 on, by time, then by step; entries of no step come first. An entry breaks
-    the order if it is of no step, or if the step before its step is not reached. Reached steps may repeat.
+    Entries are read from the first of step 1 on, by time, then by step; entries without a step come first. An entry
+    breaks the order if it has no step, or if the step before its step is not reached. Reached steps may repeat.
     """
     kept: list[tuple[Time, int]] = []
     for time, step in _from_first(rows):
@@ -153,7 +154,7 @@ def strict_order(rows: Rows, n: int, w: Time) -> int:
 def allow_reentry(rows: Rows, n: int, w: Time) -> int:
     """Return the level of `strict_order`, but pass over entries of steps that are not yet due.
 
-    An entry of no step still ends the funnel.
+    An entry without a step still ends the funnel.
     """
     kept: list[tuple[Time, int]] = []
     for time, step in _from_first(rows):
@@ -201,7 +202,7 @@ def _largest(rows: Rows, n: int, w: Time, follows: Follows) -> int:
 
 
 def _entries(rows: Rows) -> list[tuple[Time, int]]:
-    """Return an entry (time, step) for each step of each row, and (time, 0) for a row of no step, in order."""
+    """Return an entry (time, step) for each step of each row, and (time, 0) for a row that matches no step."""
     return sorted((row.time, step) for row in rows for step in (row.steps or {0}))
 
 

@@ -90,7 +90,7 @@ def find_matches(q: MatchRecognize, S: Stream, budget: Budget = Budget()) -> Ite
     """Yield the matches in the order in which they are found; partitions come in the order of their first rows.
 
     Raises Unsupported for clauses that `why_not` (after `at_fixed_distances`) or `why_not_compiled` refuses, and if
-    numba is not installed; IllFormed if AFTER MATCH SKIP leads nowhere; and BudgetExceeded.
+    numba is not installed; IllFormed if AFTER MATCH SKIP has no row to skip to; and BudgetExceeded.
     """
     yield from CompiledRun(q, S, budget).find_matches()
 
@@ -117,7 +117,7 @@ class CompiledRun:
         return sum(len(block.begins) for block in self.blocks())
 
     def blocks(self, together: int = MATCHES_TOGETHER) -> Iterator[LabelArrays]:
-        """Yield all matches in blocks. Raises IllFormed where AFTER MATCH SKIP leads nowhere, and BudgetExceeded."""
+        """Yield all matches in blocks. Raises BudgetExceeded; IllFormed if AFTER MATCH SKIP has no row to skip to."""
         with numba_required():
             from cerify.automata.row_pattern import kernels
         longest = int(np.diff(self.table.starts).max(initial=0))
@@ -454,7 +454,7 @@ class OutputBlock:
 def output_blocks(q: MatchRecognize, found: Found) -> Iterator[OutputBlock]:
     """Yield the output table of a clause in blocks of rows, given its matches.
 
-    Raises IllFormed if AFTER MATCH SKIP leads nowhere, and BudgetExceeded, as the search for matches does.
+    Raises IllFormed if AFTER MATCH SKIP has no row to skip to, and BudgetExceeded, as the search for matches does.
     """
     partitioned, automaton, blocks = found
     conditions, nothing = ColumnConditions(partitioned), np.empty(0, np.int64)

@@ -520,7 +520,7 @@ class LongestSearch(Backtracking):
 def find_matches(q: MatchRecognize, S: Stream, budget: Budget = Budget()) -> Iterator[NumberedMatch]:
     """Yield the matches in the order in which they are found; partitions come in the order of their first rows.
 
-    Raises IllFormed if AFTER MATCH SKIP leads nowhere, and BudgetExceeded.
+    Raises IllFormed if AFTER MATCH SKIP has no row to skip to, and BudgetExceeded.
     """
     yield from resolved_answers(resolved(q, columns_of(S)), S, budget)
 
@@ -632,7 +632,7 @@ class RowPartition:
         return None
 
     def matches(self) -> Iterator[NumberedMatch]:
-        """Yield the matches in order. Raises IllFormed where AFTER MATCH SKIP leads nowhere."""
+        """Yield the matches in order. Raises IllFormed if AFTER MATCH SKIP has no row to skip to."""
         r, number = 0, 0
         while r < len(self.places):
             if r % ROWS_TOGETHER == 0:

@@ -449,7 +449,7 @@ def _wrong(
     """
     wanted, yours = _matches(lang, answers[0], S), _matches(lang, answer, S)
     if wanted == yours:
-        raise InternalError(f"the two were found to differ on {list(S)}, but do not")
+        raise InternalError(f"answer and model were found different on {list(S)}, but have the same matches there")
     at = max(n for n, _ in wanted ^ yours)
     there = Difference(S, *(tuple(sorted(events for n, events in found if n == at)) for found in (wanted, yours)))
     warnings = tuple(problem.hinted for problem in lang.syntax.problems(answer, S.schema) if problem.rule == "unbound")

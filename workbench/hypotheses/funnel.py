@@ -33,8 +33,9 @@ AXES = axes(
         ("funnel",),
         "a funnel without a mode: is the best chain of different events in the order of the stream; is windowFunnel, "
         "with equal times in any order and a row in several steps; is windowFunnel with different rows; compares a row "
-        "only with the newest one of the step before; is the best chain whose times increase; ends at a row of no "
-        "step, and at one whose step is not next; ends at a row of no step; ends at the first repeated step",
+        "only with the newest one of the step before; is the best chain whose times increase; ends at a row that "
+        "matches no step, and at one whose step is not next; ends at a row that matches no step; ends at the first "
+        "repeated step",
     ),
     Axis(
         "unmatched",

@@ -1,6 +1,6 @@
-"""Queries over data that outgrows one process, on Spark.
+"""Run queries on Spark, over data that is too large for one process.
 
-The names are loaded when they are first used; pyspark is needed from then on.
+A name is loaded when it is first used; only then is pyspark needed.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ __all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:
-    if _HOME.get(name) is _sql:  # its module derives from classes that came with a release
+    if _HOME.get(name) is _sql:  # its module derives from classes that earlier releases lack
         from cerify.spark.session import SQL, require_release
 
         require_release(SQL, name)

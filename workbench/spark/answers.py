@@ -1,4 +1,4 @@
-"""Compute the answer of a worker for the rows of some keys: the matches in each key's stream, with key and ids."""
+"""Compute the answer of a worker for the rows of some keys: the matches in each key's stream, with its key and ids."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ from cerify.spark.transport import KIND, MATCH, MESSAGE, ROW, serialize_error
 Output = Literal["matches", "valuations", "count", "events"]
 OnError = Literal["fail", "aside"]
 DIGITS = 38  # of a number in a column
-LARGE = 1 << 61  # sums of numbers of matches that may reach this are made of Python's integers
+LARGE = 1 << 61  # numbers of matches whose sum may reach this are added as Python's integers
 ROWS = 65_536  # of a batch of the answer
 
 
@@ -208,7 +208,7 @@ class OneByOne(Reader):
         first = int(firsts[0])
         try:
             known = self._whole.matches(rows.table.slice(first, int(rows.firsts[end]) - first), firsts - first)
-        except CerifyError:  # it may be an error of all together only, and has to name the key
+        except CerifyError:  # a stream alone may not fail, and the error has to name the key
             return []
         if isinstance(known, Unsupported):
             return []
@@ -445,8 +445,8 @@ class _Ids:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The column `result`: what RETURN of SASE+ makes. Runs write it as JSON; the answer has it as a struct with the types
-# of the columns of the rows.
+# The column `result`: the values of RETURN in SASE+. Runs write them as JSON; in the answer they are a struct with the
+# types of the columns of the rows.
 
 NAME = RESULT.names[3]
 

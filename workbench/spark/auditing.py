@@ -1,4 +1,7 @@
-"""Cut the log into pieces around divergences, each from the first event of a match to the last."""
+"""Audit an engine's log: compare its reports with the matches of a query, and find causes of the divergences.
+
+To explain a divergence, a piece of the log is cut out around it, from the first event of the match to the last.
+"""
 
 from __future__ import annotations
 
@@ -51,9 +54,9 @@ LONGEST = 16  # events of a piece; a longer one loses the first events that no v
 class Divergence:
     """A verdict on the log, by its columns.
 
-    piece: the part of the log around it, if that part alone shows the divergence. about: the match that is due, or that
-    is reported but not due. reported_at: the position at which it was reported. disputed: the plain definition and the
-    interpreter have different matches over the piece, so cerify itself is wrong there.
+    piece: the part of the log around the divergence, if that part alone shows it. about: the match that is due, or that
+    is reported but not due. reported_at: the position at which the match was reported. disputed: whether the plain
+    definition and the interpreter have different matches over the piece, so that cerify itself is wrong there.
     """
 
     verdict: Mapping[str, Any]
@@ -84,7 +87,7 @@ def sampled(verdicts: DataFrame, keys: Sequence[str], size: int) -> list[dict[st
 
 
 def beside(rows: Sequence[Mapping[str, Any]], reported: DataFrame, keys: Sequence[str]) -> list[dict[str, Any]]:
-    """Return some reports of each key in the verdicts, right or wrong, as rows like verdicts."""
+    """Return some reports of each key in the verdicts, right or wrong, as rows with the columns of verdicts."""
     wanted = {tuple(row[name] for name in keys) for row in rows}
     some = reported
     if keys:
@@ -211,14 +214,14 @@ def _reports_nearby(
 # Verdicts: the differences between the matches of a log of events and what an engine reported.
 
 Discrepancy: TypeAlias = Literal["missing", "extra", "late", "early", "duplicated", "malformed"]
-"""What is wrong:
+"""The kind of a divergence:
 
 missing     a match was not reported
-extra       what was reported is no match
+extra       a set of events was reported that is not a match
 late        a match was reported at a later event than it is due
 early       a match was reported at an earlier event than it is due
 duplicated  a match was reported more than once
-malformed   what was reported has no key, no event or no events; or an event that is not in the log
+malformed   a report has no key, no `at` or no events, or an event that is not in the log
 """
 
 
@@ -330,11 +333,11 @@ def reports(reported: DataFrame, keys: Sequence[str], id_: T.DataType) -> DataFr
     names = [*keys, "at", "events"]
     if missing := [name for name in names if name not in reported.columns]:
         raise InputError(
-            f"what was reported has no column {missing[0]!r}; it needs {', '.join(names)}, and has "
+            f"the reports have no column {missing[0]!r}; they need {', '.join(names)}, and have "
             f"{', '.join(reported.columns)}"
         )
     if not isinstance(kind := reported.schema["events"].dataType, T.ArrayType):
-        raise InputError(f"the column 'events' of what was reported is {kind.simpleString()}, not an array of ids")
+        raise InputError(f"the column 'events' of the reports is {kind.simpleString()}, not an array of ids")
     return reported.select(*map(column, keys), F.col("at").cast(id_), F.col("events").cast(T.ArrayType(id_)))
 
 
@@ -591,8 +594,8 @@ def text(findings: Findings) -> str:
     """Return the findings for a terminal."""
     lines = [f"{count:>10,}  {kind:<11} {MEANING[kind]}" for kind, count in findings.counts.items()]
     if not lines:
-        return "Nothing diverges: all that is due was reported once, and nothing else."
-    lines.append(f"Looked at: {findings.sampled}.")
+        return "No divergence: each match was reported once, when it was due, and nothing else was reported."
+    lines.append(f"Sample: {findings.sampled}.")
     for view in views(findings):
         lines += ["", view.title, f"  {view.note}"]
         if view.S is not None:

@@ -1,4 +1,4 @@
-"""Find the matches of a query over a data frame: a stream for each key, a task for each partition of the data."""
+"""Find the matches of a query over a data frame, with a stream for each key and a task for each partition of data."""
 
 from __future__ import annotations
 
@@ -67,19 +67,19 @@ def match(df: DataFrame, query: str, **options: Unpack[MatchOptions]) -> DataFra
     The columns are named by order_by (required), partition_by, type_col and id_col. The rows are read in the order of
     order_by. With partition_by each key is a stream of its own, with its own positions and windows. Rows without a key
     are in no stream; observation, if given, counts them. type_col, "type" by default, is the type of an event. Events
-    are identified by the column id_col, or else by their positions in their stream; with keep, one column or several,
-    by structs of id_col, if given, and their values in these. attributes maps names of attributes in the query to
-    columns. A column may be given as a Column, or be a field of a struct, as "payload.user". time_unit ("s", "ms",
-    "us", "ns") is the unit of times that are whole numbers since 1970, in the column `time` or else the first one of
-    order_by; without it they are seconds.
+    are identified by the column id_col, or else by their positions in their stream. With keep (one column or several),
+    they are identified by structs of id_col, if given, and of their values in these columns. attributes maps names of
+    attributes in the query to columns. A column may be given as a Column, or be a field of a struct, as "payload.user".
+    time_unit ("s", "ms", "us", "ns") is the unit of times that are numbers since 1970, in the column `time` or else the
+    first column of order_by; without time_unit, whole numbers are seconds.
 
     output is the kind of row in the answer: one for each match ("matches"), one for each match and assignment of its
     variables ("valuations"), one for each event of a match ("events"), or one for each stream with its number of
     matches ("count").
 
-    A comparison that can never be true, given the types of the columns, is a QueryWarning, with strict an error. types
-    are the possible event types; any other type in the query is an error. sample is a number of rows to read types
-    from; any other type in the query gives a warning. A schema has the types too.
+    A comparison that can never be true, given the types of the columns, gives a QueryWarning; with strict, an error.
+    types are the possible event types; any other type in the query is an error. sample is a number of rows to read
+    types from; any other type in the query gives a warning. A schema has the types too.
 
     predicates are functions for a query of CEL, as for cerify.match; each worker gets them, pickled. They may read all
     columns that can be attributes. A query that names one is evaluated by the definition, each key by itself.
@@ -257,8 +257,8 @@ def by_key(
     skip the shuffle if it knows that rows are clustered by key. In that case Spark numbers the rows of each key, and
     buffers them for that.
     """
-    # By the keys alone Spark makes no shuffle of a table that has as many buckets of them, and then reads the table
-    # without its buckets, so that the rows of a key are in several tasks (PySpark 4.3).
+    # If a table has as many buckets by the keys as there are tasks, Spark leaves out a shuffle by the keys alone. It
+    # then reads the table without its buckets, so that the rows of a key are in several tasks (PySpark 4.3).
     divided = [*keys, F.lit(0) if spread is None else spread]
     if clustered:
         number = unused(NUMBER, df.columns)  # withColumn would replace a column of that name

@@ -63,7 +63,7 @@ from cerify.semantics.json_events import json_of_event, json_of_schema
 # The folder of a campaign: its files, how a range of cases is committed, and how the results are read.
 #
 #     plan.parquet                                     one row: the plan, and the size of a range
-#     ranges/<begin>-<end>.parquet                     how many cases ended how; there once all of the range is there
+#     ranges/<begin>-<end>.parquet                     the number of cases by outcome; written last of a range's files
 #     verdicts/outcome=…/<begin>-<end>.parquet         every case that disagrees or is over a budget, in full
 #     shrunk.parquet                                   a sample of the disagreements, shrunk
 #     begun/                                           notes of running workers
@@ -83,7 +83,7 @@ COUNTS = pa.schema(
         "evaluator": pa.string(),  # null: the case as a whole
         "output": pa.string(),
         "outcome": pa.string(),
-        "reason": pa.string(),  # why a query is not carried
+        "reason": pa.string(),  # why an evaluator does not support a query
         "cases": pa.int64(),
         "seconds": pa.float64(),
     }
@@ -109,7 +109,7 @@ SHRUNK = pa.schema([*VERDICTS, pa.field("found", pa.string()), pa.field("note", 
 PLAN = pa.schema({"plan": pa.string(), "range": pa.int64()})
 LOCK = "lock"
 OTHERS = re.compile(r"(?!lock$|begun$|\.plan\.parquet\.).*").fullmatch
-"""Whether a file was there before a campaign was begun in its folder."""
+"""Matches the name of a file that beginning a campaign does not make, so that it was in the folder before."""
 NAME = re.compile(r"(\d+)-(\d+)\.parquet")
 
 
@@ -255,7 +255,7 @@ def _differ(known: Job, job: Job) -> str:
 
 DEATHS = 2  # of workers in one evaluator on one case, after which it is not called
 AGAIN = 0.5  # seconds after which the signal is sent again, in case it was lost where nothing can be raised
-REARMED = 1.0  # seconds between two settings of the watchdog, which takes a thread each
+REARMED = 1.0  # seconds between two settings of the watchdog, each of which starts a thread
 UNBROKEN = ("importlib", f"{os.sep}numba{os.sep}")  # an exception there would leave a half-made module or kernel
 CRASHED = "crashed"  # the kind of failure
 
@@ -640,12 +640,12 @@ def _answer(answer: Answer | None) -> str | None:
 # ---------------------------------------------------------------------------------------------------------------------
 # A sample of the disagreements of a campaign, shrunk on the driver.
 #
-# A shrunk query has no operators that the original query lacks. So of the cases of one evaluator with one cause, those
-# come first whose sets of operators are minimal by inclusion; then, up to SAMPLE, the smallest with other operators.
+# A shrunk query has no operators that the original query lacks. So of the cases of one evaluator with one cause, the
+# sample first takes those whose sets of operators are minimal by inclusion; then the smallest with other operators.
 
 SAMPLE = 5  # cases of each language, evaluator and cause
 MOST = 60  # cases of the sample
-NO_OPERATORS = "an event type"  # of a cause, in place of operators
+NO_OPERATORS = "an event type"  # shown for a cause without operators
 LOOKED = ("language", "evaluator", "cause", "query", "stream")
 
 
@@ -724,7 +724,7 @@ def _shrunk(job: Job, full: Row, evaluator: Evaluator) -> dict[str, Any]:
 
 
 RANGE = 1000  # cases that a task is given
-CAMPAIGN_DEATHS = 50  # of workers, in one call
+CAMPAIGN_DEATHS = 50  # of workers in one call, after which it fails
 POLL = 0.5  # seconds between two calls of progress
 DONE_SQL = "begin long, end long, ended string"  # the rows that Work yields
 NOT_EVEN = "exited unexpectedly"

@@ -23,8 +23,8 @@ from cerify.spark.campaign import DEFINITION, Folder, Row
 from cerify.terminal import picked
 
 DRAWN = 16  # matches drawn for one disagreement
-REASONS = 20  # shown, of those why queries are not evaluated
-OVER = 200  # cases over a budget, and disputed ones, that the page lists
+REASONS = 20  # reasons why queries are not evaluated that the page lists
+OVER = 200  # cases over a budget, and disputed cases, that the page lists
 
 BAR: dict[Outcome, str] = {
     "matched": "passed",

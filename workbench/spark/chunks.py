@@ -48,10 +48,10 @@ from cerify.spark.transport import serialize_error
 
 CHUNK, LAST = "cerify_chunk", "cerify_last_chunk"
 SAMPLE = 1_000  # events for each chunk
-LEAST = 2**63  # below zero: the least whole number of a column
+LEAST = 2**63  # the least whole number of a column is -LEAST
 
 OrderValue: TypeAlias = Any
-"""A value of the first column of the order, one of time as microseconds; None comes before all others."""
+"""A value of the first column of the order; a time is in microseconds, and None comes before all other values."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ class Cuts:
     """Cuts into chunks. Chunk c owns the events from starts[c-1] up to, but not including, starts[c], and reads from
     lows[c-1] on.
 
-    For each chunk: first is the position of its first own event, before the number of events that it reads before that,
-    and owned the number of events that it owns.
+    For each chunk: first, the position of the first event that it owns; before, the number of events that it reads
+    before that one; and owned, the number of events that it owns.
     """
 
     starts: tuple[OrderValue, ...] = ()
@@ -195,7 +195,7 @@ def lows_of(
             least = _less(first, width)
             low = None if least is None else min(low, least)
         lows.append(low)
-    for c in range(len(lows) - 1, 0, -1):  # ascending
+    for c in range(len(lows) - 1, 0, -1):  # so that the places ascend
         if lows[c] is None or (lows[c - 1] is not None and lows[c] < lows[c - 1]):
             lows[c - 1] = lows[c]
     return lows
@@ -348,9 +348,10 @@ class Continued(ExpressionRun):
 def composed(
     df: DataFrame, query: SparkQuery, columns: Columns, output: Output, budget: Budget, answer: T.StructType, parts: int
 ) -> DataFrame | None:
-    """Return the answer, by composition of chunks; None if the query does not compose, or has too many states. The
-    chunks are read twice: first for the effect of each on every state, which gives the state in which each begins; then
-    for the matches. To count matches, the first pass suffices.
+    """Return the answer, by composition of chunks; None if the query does not compose, or has too many states.
+
+    The chunks are read twice. The first pass finds the effect of each chunk on every state, and so the state in which
+    each chunk begins. The second pass finds the matches; it is not needed to count them.
     """
     text = query.to_json()
     expression = query.plugin.takes_place
@@ -375,7 +376,7 @@ def composition(effects: dict[int, Effect], cuts: Cuts) -> tuple[tuple[int, ...]
     """Return the first state of each chunk (for an expression), and the number of matches of all chunks together."""
     runs, states, number = NOTHING_READ, [], 0
     for c in range(cuts.chunks):
-        states.append(min(runs, default=0))  # of an expression there is one
+        states.append(min(runs, default=0))  # an expression has one run
         if c in effects:
             runs, more = effects[c].after(runs)
             number += more

@@ -36,7 +36,7 @@ NAMED_BY_TYPE = frozenset({CATEGORY, TIMESTAMP, TIME})  # fields of EQL that eve
 WHOLE = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
 TIMES = (T.TimestampType, T.TimestampNTZType, T.DateType)
 ATTRIBUTES = (*WHOLE, *TIMES, T.FloatType, T.DoubleType, T.DecimalType, T.StringType, T.BooleanType, T.NullType)
-ATOMIC = (*ATTRIBUTES, T.BinaryType)  # what rows can be grouped and ordered by
+ATOMIC = (*ATTRIBUTES, T.BinaryType)  # the types by which rows can be grouped and ordered
 TYPES: Mapping[ValueType, tuple[type[T.DataType], ...]] = {
     "int": WHOLE,
     "float": (T.FloatType, T.DoubleType),
@@ -52,7 +52,7 @@ FITTING: Mapping[ValueType, tuple[type[T.DataType], ...]] = {
     "int": NUMBERS,  # whole numbers only, checked when read
     "float": NUMBERS,
 }
-BEYOND = "which times of Spark have: divide it by 1000 and give time_unit='us'"
+BEYOND = "the precision of Spark's times: divide it by 1000 and give time_unit='us'"
 Task: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 TIMED = cel.TimeWindow | sase.SaseWindow | sase.Program | eql.MaximalSpan
 
@@ -99,7 +99,7 @@ def columns_of(
     time = _time(rows, order) if timed or TIME in attributes else None
     if timed and time is None:
         raise InputError(
-            f"a window of time needs a column {TIME!r}, or order_by a timestamp or a whole number in the first place"
+            f"a time window needs a column {TIME!r}, or a timestamp or whole number as the first column of order_by"
         )
     kept = tuple(name for name in attributes if name not in (type_, TYPE, TIME))
     return Columns(tuple(order), tuple(keys), type_, id_col, time, kept)
@@ -113,7 +113,7 @@ def _attributes(rows: T.StructType, query: SparkQuery, listed: Sequence[str]) ->
     """
     named, timed = mentioned(query.parsed)
     declared = {} if query.schema is None else query.schema.attributes
-    if query.predicates:  # which may look at any attribute
+    if query.predicates:  # they may read any attribute
         named = named | set(rows.names)
     if placed := any(
         isinstance(E, expr.Primitive | expr.ExpressionNamed) and E.arguments for E in _nodes(query.parsed)
@@ -164,7 +164,7 @@ def value_type(kind: T.DataType) -> ValueType | None:
 def _near(rows: T.StructType, name: str) -> str:
     """Return the end of a message about an attribute that has no column."""
     if made := _of_list(rows, name):
-        return f"; it asks for elements of a list: give attributes={{{name!r}: {made}}}"
+        return f"; for elements of a list give attributes={{{name!r}: {made}}}"
     if same := fields_named(rows, name):
         return f'; for the field of a struct give attributes={{"{name}": "{same[0]}"}}'
     if whole := [one for one in rows.names if name in re.split(r"\W", one)]:
@@ -427,7 +427,7 @@ def _with_times(df: DataFrame, order: Sequence[str], unit: TimeUnit) -> DataFram
     TimeReading(unit)  # raises
     name = TIME if TIME in df.columns else next(iter(order), TIME)
     if name not in df.columns:
-        return df  # which is refused with the columns
+        return df  # columns_of raises the error
     kind = df.schema[name].dataType
     if isinstance(kind, T.FloatType | T.DoubleType):
         return df.withColumn(TIME, _time_of_fraction(name, PER_SECOND[unit]))
@@ -443,7 +443,7 @@ def _with_times(df: DataFrame, order: Sequence[str], unit: TimeUnit) -> DataFram
             time = F.timestamp_micros(number)
         case "ns":
             problem = F.concat(
-                F.lit(f"column {name}: "), number.cast("string"), F.lit(f" is beyond microseconds, {BEYOND}")
+                F.lit(f"column {name}: "), number.cast("string"), F.lit(f" is finer than microseconds, {BEYOND}")
             )
             micros = F.timestamp_micros(F.call_function("div", number, F.lit(1000)))
             time = F.when(number % 1000 != 0, F.raise_error(problem)).otherwise(micros)

@@ -55,7 +55,7 @@ from cerify.spark.rows import (
 from cerify.spark.runs import CelRun, ExpressionRun, SparkQuery, automaton_of, reach_of_block, reach_of_query, start
 from cerify.spark.transport import KIND, MATCH, serialize_error
 
-if TYPE_CHECKING:  # which PySpark before 4.0 does not have
+if TYPE_CHECKING:  # PySpark before 4.0 lacks these classes
     from pyspark.sql.streaming.stateful_processor import ListState, StatefulProcessorHandle, ValueState
 
 ROWS = "rows"
@@ -124,7 +124,7 @@ def _one_zero(values: pa.Array) -> pa.Array:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The state that a query has between batches: what is saved of its runs, and the choice among these.
+# The state of a query between batches: its saved run, and the choice among the kinds of runs.
 
 QUERIES = 16  # compiled queries cached in a process
 EXPRESSION = "event expression on Spark"
@@ -494,7 +494,7 @@ def _refused(query: SparkQuery, error: Unsupported) -> Unsupported:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What workers need of a stream of events: the query, and the columns of the data by their purpose.
+# The description of a stream for workers: the query, and the columns of the data by their purpose.
 
 
 @dataclass(frozen=True)
@@ -513,7 +513,7 @@ class StreamPlan:
     @cached_property
     def compiled(self) -> Compiled:
         """Return the compiled query. Raises ParseError, IllFormed, Unsupported, BudgetExceeded."""
-        if self.query.predicates:  # functions, which are no keys of a cache
+        if self.query.predicates:  # the JSON, which is the key of the cache, lacks them
             return compiled_query(self.query, self.clock)
         return compiled(self.query.to_json(), self.clock)
 
@@ -760,7 +760,7 @@ def _placed(plan: StreamPlan, rows: pa.RecordBatch, error: CerifyError) -> Cerif
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The streams of keyed.py, one for each key, over the states in Spark's store.
+# The stream of each key, evaluated with the state in Spark's store.
 #
 # Rows are read and yielded as blobs: Arrow tables as bytes.
 

@@ -161,7 +161,7 @@ def whole_partitions(batches: Iterable[pa.RecordBatch], query: RowQuery) -> Iter
 
 
 def _answered(table: pa.Table, query: RowQuery) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of the output for some partitions. Raises IllFormed where AFTER MATCH SKIP leads nowhere."""
+    """Yield the rows of the output for some partitions. Raises IllFormed if AFTER MATCH SKIP has no row to skip to."""
     q, S = query.clause, _stream(table, query)
     found = blocks_by(query.evaluator)(q, S, query.budget)
     by_registers = [RegisterOutput(replace(q, measures=(one,)), S) for one in q.measures]
@@ -177,7 +177,7 @@ def _answered(table: pa.Table, query: RowQuery) -> Iterator[pa.RecordBatch]:
             named = dict(zip((name for name, *_ in query.measures), measures, strict=True))
             names = (*query.first, *named, *query.others)
             yield from batches_of([pa.table({**shown, **named}).select(names)])
-    except IllFormed as error:  # of the last match that was found
+    except IllFormed as error:  # about the last match that was found
         key = place(table, max(0, first - 1), replace(query.columns, order=()))
         error.message = f"{key}: {error.message}" if key else error.message
         raise
@@ -194,7 +194,7 @@ def _stream(table: pa.Table, query: RowQuery) -> Stream:
         column = canonical(
             numbers_of_decimals(table[name]), name, "the data", lambda row: place(table, row, query.columns)
         )
-        if not pa.types.is_null(column.type):  # one that is missing is NULL throughout
+        if not pa.types.is_null(column.type):  # a missing column is NULL in all rows
             columns[str(number)] = column
     return Stream.from_table(pa.table(columns))
 
@@ -274,7 +274,7 @@ def match_recognize(
 
     Raises ParseError, IllFormed, Unsupported and InputError before any row is read. Errors in the rows are raised by
     the action that reads them, as those of `match`: two rows of a partition with the same place in the order, a
-    partition that is too long, AFTER MATCH SKIP that leads nowhere.
+    partition that is too long, AFTER MATCH SKIP without a row to skip to.
     """
     require_frame(df)
     _require_at_rest(df)

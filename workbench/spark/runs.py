@@ -294,7 +294,7 @@ class GatheredRun(SparkRun):
         if self._events > EVENTS:
             raise BudgetExceeded(
                 f"this query needs its whole stream in memory, at most {EVENTS} events; partition by a finer "
-                "key, or remove what looks at the whole stream"
+                "key, or remove the parts of the query that look at the whole stream"
             )
         self._parts.append(table)
         return NOTHING

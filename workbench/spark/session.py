@@ -83,7 +83,7 @@ def session(master: str = "local[*]", **settings: str) -> SparkSession:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The release of PySpark that is installed, and what needs a later one.
+# The installed release of PySpark, and the features that need a later release.
 
 Release = tuple[int, int]
 STREAMS: Release = (4, 1)  # transformWithState over rows

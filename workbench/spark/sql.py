@@ -4,10 +4,10 @@
     SELECT * FROM match_recognize(TABLE(ticks), 'MATCH_RECOGNIZE (PARTITION BY symbol ORDER BY day PATTERN (A B+) …)')
 
 Spark shows both functions the schema and the arguments before they run; these determine how the table is divided and
-ordered, and the columns of the answer. Spark makes an instance for each part of a table. That costs as much as many
-rows, so a part has all rows of several keys. From PySpark 4.1 on the rows come and go in Arrow batches; before, one by
-one. Either way Spark copies the arguments of the call to each row, and each row into a struct. Therefore `run_sql` runs
-calls in a text as the functions over data frames, which have none of this.
+ordered, and the columns of the answer. Spark makes an instance for each part of a table. An instance costs as much as
+many rows, so a part has all rows of several keys. From PySpark 4.1 on the rows come and go in Arrow batches; before,
+one by one. Either way Spark copies the arguments of the call to each row, and each row into a struct. `run_sql` avoids
+these copies: it runs the calls in a text as the functions over data frames.
 """
 
 from __future__ import annotations
@@ -253,7 +253,7 @@ TOKEN = re.compile(
 ARGUMENT = re.compile(r"\s*(?:(?P<name>\w+)\s*=>)?(?P<value>.*)", re.DOTALL)
 TABLE = re.compile(r"\s*TABLE\s*\((.*)\)\s*", re.DOTALL | re.IGNORECASE)
 READS = {"SELECT", "FROM", "INSERT"}
-"""The first words of statements that keep no name of a table for later."""
+"""The first words of statements that do not define a table or a view."""
 
 
 def run_sql(
@@ -328,8 +328,8 @@ def _frame_of(
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What Spark hands over to a table function, and takes back. Where rows come one by one, their times are those of the
-# clock where the worker runs, of which an hour comes twice.
+# The rows that Spark passes to a table function, and those that it takes back. If rows come one by one, their times are
+# those of the worker's local clock, on which one hour of the year comes twice.
 
 ARROW: int | None = getattr(PythonEvalType, "SQL_ARROW_UDTF", None)
 PARTS = 256

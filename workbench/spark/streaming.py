@@ -377,7 +377,7 @@ def _remaining(batches: Iterable[pa.RecordBatch], plan: str, predicates: Predica
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# A stream that is started again when Spark has failed, and not when the data or the query have.
+# A stream that is started again if Spark fails, but not if the data or the query are at fault.
 
 ANOTHER_RUN = re.compile(r"Multiple streaming (jobs|queries)|Race while writing batch")  # Spark's words for two drivers
 ONE_RUN = "another run uses the checkpoint of this stream, which only one may at a time; this one has ended"

@@ -70,7 +70,7 @@ def transfer(classes, begun, skip, begin, marks, finals, ended, idle, runs, afte
                 totals[k] += after[q, k]
             if ended[q]:
                 after[q] = 0
-        for q in range(states):  # for `runs[:] = after` numba compiles, for seconds, what to say of unequal shapes
+        for q in range(states):  # `runs[:] = after` would make numba compile, for seconds, the error for unequal shapes
             for k in range(starts):
                 runs[q, k] = after[q, k]
     return classes.size
@@ -249,8 +249,9 @@ def _transfers(text: str, budget: Budget) -> DFA | CompiledCelEvaluator | None:
 
 
 def transfer_of(query: str, budget: Budget, begins: bool) -> Transfer | None:
-    """Return the Transfer for a chunk, given the query as JSON; None if there is none. begins: whether the chunk is the
-    first.
+    """Return the Transfer for a chunk, or None if there is none.
+
+    query: the query as JSON. begins: whether the chunk is the first one.
     """
     match _transfers(query, budget):
         case None:

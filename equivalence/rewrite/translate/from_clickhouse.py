@@ -40,12 +40,12 @@ DIFFERENCES = {
     "strict_increase,strict_once": (),
     "strict_increase": ("strict_increase forgets the earlier of two rows of a step: 1:A 2:A 2:B is level 1",),
     "strict_order": (
-        "strict_order ends at a row of no step: 1:A 2:- 3:B is level 1",
+        "strict_order ends at a row that matches no step: 1:A 2:- 3:B is level 1",
         "strict_order ends at a step that is not due: 1:A 2:C 3:B 4:C is level 1 of A, B, C",
         "strict_order reads rows of equal times by step: 1:B 1:A is level 2, but not A ; B",
     ),
     "strict_order,allow_reentry": (
-        "strict_order ends at a row of no step, with allow_reentry too: 1:A 2:- 3:B is level 1",
+        "strict_order ends at a row that matches no step, with allow_reentry too: 1:A 2:- 3:B is level 1",
         "strict_order reads rows of equal times by step: 1:B 1:A is level 2, but not A ; B",
     ),
     "strict_deduplication": (

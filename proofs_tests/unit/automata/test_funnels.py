@@ -67,7 +67,7 @@ def group(codes: Any, keys: int, times: Any, masks: Any) -> FunnelRows:
 
 
 def test_rows_of_many_keys_are_put_together_in_their_order() -> None:
-    """They come in parts and go out in buckets; a row of no key, of no step or that is not kept is left out."""
+    """They come in parts and go out in buckets; a row without a key or a step, or that is not kept, is left out."""
     random = np.random.default_rng(1)
     codes = random.integers(-1, 50_000, 200_000).astype(np.int32)
     positions = np.arange(200_000)

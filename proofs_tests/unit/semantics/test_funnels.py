@@ -13,7 +13,7 @@ from cerify.semantics.sequence_patterns import (
 
 
 def rows_of(text: str) -> Rows:
-    """Rows as "0:A 1:BC 2:-": the time and the steps, A the first; "!" bars a row, and "-" is a row of no step."""
+    """Rows as "0:A 1:BC 2:-": the time and the steps, A the first; "!" bars a row, and "-" matches no step."""
     found = []
     for word in text.split():
         time, steps = word.split(":")
@@ -77,7 +77,7 @@ def test_the_deepest_chain(text: str, reading: ChainReading, chain: tuple[int, .
 
 
 def test_more_log_can_lower_a_level() -> None:
-    """A row of no step ends strict_order, a repeat strict_deduplication; cerify's own level never falls."""
+    """A row that matches no step ends strict_order, a repeat strict_deduplication; cerify's own level never falls."""
     fewer, more = rows_of("1:A 3:B"), rows_of("1:A 2:- 3:B")
     assert FUNNEL_MODES["strict_order"](fewer, 2, 10) == 2
     assert FUNNEL_MODES["strict_order"](more, 2, 10) == 1

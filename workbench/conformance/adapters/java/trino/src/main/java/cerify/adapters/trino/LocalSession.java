@@ -69,7 +69,7 @@ final class LocalSession {
         if (name.equals("DIVISION_BY_ZERO")) {
             return new Skip("Trino stops at a division by zero", MANUAL);
         }
-        if (name.equals("GENERIC_USER_ERROR")) { // AFTER MATCH SKIP leads nowhere
+        if (name.equals("GENERIC_USER_ERROR")) { // AFTER MATCH SKIP has no row to skip to
             return new Problem(Problem.Code.ILL_FORMED, e.getMessage());
         }
         if (type.equals("USER_ERROR")) {
