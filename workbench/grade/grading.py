@@ -443,7 +443,7 @@ def _integers(lang: Language[Any], query: Any) -> set[int]:
 def _wrong(
     lang: Language[Any], answers: Sequence[Any], answer: Any, S: Stream, shortest: bool, evidence: Evidence
 ) -> WrongAnswer:
-    """Return the grade of a wrong answer, with the matches at the last position of the stream where the two differ.
+    """Return the grade of a wrong answer, with its matches and the model's at the last position where these differ.
 
     The matches are computed by the definition.
     """

@@ -73,7 +73,7 @@ class Options:
 
     predicates: functions that a query of CEL may name. aggregates: functions that a query of SASE+ may name, besides
     the aggregates of the language. reading, row_reading, eql_reading, sigma_reading: answers to the questions that the
-    papers of SASE+, SQL's MATCH_RECOGNIZE, EQL and Sigma's correlations leave open. consumption: which events a match
+    definitions of SASE+, MATCH_RECOGNIZE, EQL and Sigma's correlations leave open. consumption: which events a match
     takes away from later matches. own: the options of a plug-in language, by name.
 
     Raises IllFormed for a value that an option does not allow; options are checked nowhere else.
@@ -139,7 +139,7 @@ problems that depend on the stream.
 """
 
 Made: TypeAlias = Callable[[F, Schema | None, Options], M]
-"""A function from a query, a schema of its streams (None: any) and options to M."""
+"""A function of a query, the schema of its streams (None for any stream) and options; it returns an M."""
 
 
 def no_objection(query: Any, schema: Schema | None, options: Options) -> None:
@@ -820,7 +820,7 @@ FOREIGN: Mapping[str, str] = {
     **instead({"SKIP": "a strategy around the query, as in NXT(A ; B)"}),
     "ORDER BY": "{title} has no ORDER BY: events are in the order of the stream; cerify match --sort sorts by time",
     "LIKE": "write like in small letters, with a regular expression, as in T.name like 'a.*'",
-    "IN (": "write in with the values in braces, as in T.x in {{1, 2}}",
+    "IN (": "after in, values stand in braces, as in T.x in {{1, 2}}",
     "IS": "IS NULL stands in brackets, as in FILTER T[x is null] or T[x is not null]",
     **instead({"==": "=", "&&": "AND", "|": "OR", "||": "OR", "<>": "!=", "=>": ">=", "=<": "<="}),
     **instead(dict.fromkeys(("SEC", "SECS"), "seconds") | dict.fromkeys(("MIN", "MINS"), "minutes")),

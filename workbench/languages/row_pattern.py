@@ -367,7 +367,7 @@ def _said(query: MatchRecognize, fragment: Mapping[str, Any], why: Unsupported |
             for p in fragment["never_taken"]
         ),
         *(f"{p} may as well be greedy: the matches are the same" for p in fragment["reluctant_without_effect"]),
-        *(f"{p} iterates as rarely as it may, as no part of the pattern follows it" for p in fragment["fewest"]),
+        *(f"{p} always takes the fewest rows, because no part of the pattern follows it" for p in fragment["fewest"]),
         *fragment["never_true"],
         *([f"match refuses this clause: {fragment['too_large']}"] if fragment["too_large"] else []),
         *(f"{e} {WHOLE}" for e in fragment["whole_divisions"]),

@@ -133,8 +133,8 @@ def compare_on_short_streams(left: ComparedQuery, right: ComparedQuery, budget: 
 # ---------------------------------------------------------------------------------------------------------------------
 # Streams as the playground's table has them: rows of texts, of which the first has the names of the columns.
 
-PASTED = "what was pasted"
-MOST = 1000  # events that are pasted
+PASTED = "the pasted text"
+MOST = 1000  # the most events that can be pasted
 
 
 def stream_in(name: str, header: list[str], rows: list[list[str]], places: list[str]) -> Stream:
@@ -166,9 +166,9 @@ def read_rows(text: str, row_type: str | None) -> tuple[list[list[str]], str]:
         raise InputError(f"{PASTED} is empty")
     rows, as_others = (_read_json if text.lstrip().startswith(("[", "{")) else _read_csv)(text, row_type)
     if len(rows) > MOST + 1:
-        raise InputError(f"{PASTED} has {len(rows) - 1} events; the page takes {MOST}, and cerify match any number")
+        raise InputError(f"{PASTED} has {len(rows) - 1} events; the page takes {MOST}, so use cerify match")
     note = (
-        f"; the table has no quotes, so texts of {', '.join(sorted(as_others))} are read as other values"
+        f"; the table has no quotes, so some texts of {', '.join(sorted(as_others))} are read as other values"
         if as_others
         else ""
     )
@@ -192,7 +192,9 @@ def _read_csv(text: str, row_type: str | None) -> tuple[list[list[str]], set[str
     if row_type is not None and TYPE not in header:
         header, rows = [TYPE, *header], [[row_type, *row] for row in rows]
     if TYPE not in header:
-        raise InputError(f"{PASTED} has no column for the event type: call one of {', '.join(header)} {TYPE!r}")
+        raise InputError(
+            f"{PASTED} has no column {TYPE!r} for the event type; rename one of the columns {', '.join(header)}"
+        )
     stream_in(PASTED, header, rows, [f"line {line}" for line in lines[1:]])
     first = header.index(TYPE)
     return [[row[first], *row[:first], *row[first + 1 :]] for row in (header, *rows)], set()

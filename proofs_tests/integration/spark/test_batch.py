@@ -373,7 +373,7 @@ def test_a_window_s_attribute_that_goes_back_in_the_order_is_told(spark: SparkSe
         ("A", {"order_by": "when"}, InputError, "order_by: there is no column 'when'"),
         ("A", {"partition_by": ["k", "kk"]}, InputError, "partition_by: there is no column 'kk'"),
         ("A", {"type_col": "x"}, InputError, "column 'x' is bigint; the event type must be a string"),
-        ("A ; B WITHIN 3 seconds", {"order_by": "n"}, InputError, "a window of time needs a column 'time'"),
+        ("A ; B WITHIN 3 seconds", {"order_by": "n"}, InputError, "a time window needs a column 'time'"),
         ("A(3)", {"language": "event-expression"}, InputError, "give the schema of the data"),
         ("A", {"output": "all"}, IllFormed, "no output 'all'"),
         ("A", {"language": "core-cel", "output": "valuations"}, CerifyError, "it is a query in another language"),

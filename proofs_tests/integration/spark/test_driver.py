@@ -585,7 +585,7 @@ def test_fields_of_structs(sql: SparkSession) -> None:
         *(
             pytest.param(*one, marks=pytest.mark.thorough)
             for one in (
-                ("'A ; B WITHIN 1 second', order_by => 'n'", InputError, "a window of time needs a column"),
+                ("'A ; B WITHIN 1 second', order_by => 'n'", InputError, "a time window needs a column"),
                 ("'A', order_by => 'ts', partition_by => 'kk'", InputError, "no column 'kk'"),
                 ("'A', key => 'k'", IllFormed, "cel_match has no argument 'key'"),
                 ("'A', order_by => 'ts', output => 'all'", IllFormed, "no output 'all'"),

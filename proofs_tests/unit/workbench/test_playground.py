@@ -212,15 +212,15 @@ def test_what_is_pasted_becomes_the_stream(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("type,time\nA,1\nB,noon", "what was pasted, line 3, field 'time': 'noon' is not a time; a time is ISO 8601"),
-        ("type,x\nA,1,2", "what was pasted, line 2: 3 fields, where the header has 2 (type, x)"),
-        ('type,x\nA,"1', "what was pasted, line 2: a quotation mark is opened"),
-        ("user,x\na,1", "what was pasted has no column for the event type: call one of user, x 'type'"),
-        ('[{"type": "A"}, {"x": 1}]', "what was pasted, event 1: an event needs the key 'type'"),
-        ('[{"type": "A", "x": [1]}]', "what was pasted, event 0, field 'x': the value is a list"),
-        ('{"type": "A"}\n{x', "what was pasted, line 2: not JSON"),
-        ("type\n" + "A\n" * 1001, "what was pasted has 1001 events; the page takes 1000"),
-        ("  ", "what was pasted is empty"),
+        ("type,time\nA,1\nB,noon", "the pasted text, line 3, field 'time': 'noon' is not a time; a time is ISO 8601"),
+        ("type,x\nA,1,2", "the pasted text, line 2: 3 fields, where the header has 2 (type, x)"),
+        ('type,x\nA,"1', "the pasted text, line 2: a quotation mark is opened"),
+        ("user,x\na,1", "the pasted text has no column 'type' for the event type; rename one of the columns user, x"),
+        ('[{"type": "A"}, {"x": 1}]', "the pasted text, event 1: an event needs the key 'type'"),
+        ('[{"type": "A", "x": [1]}]', "the pasted text, event 0, field 'x': the value is a list"),
+        ('{"type": "A"}\n{x', "the pasted text, line 2: not JSON"),
+        ("type\n" + "A\n" * 1001, "the pasted text has 1001 events; the page takes 1000"),
+        ("  ", "the pasted text is empty"),
     ],
 )
 def test_what_is_pasted_and_is_no_stream_is_an_error_with_its_place(text: str, message: str) -> None:
