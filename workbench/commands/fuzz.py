@@ -241,7 +241,7 @@ def _print_spark(found: CampaignVerdicts, ran: Ran, out: Path) -> None:
     console.print(f"{found.cases:,} cases against the semantics, seed {found.job.seed}", style="bold")
     for outcome, words in FUZZED_OUTCOMES.items():
         console.print(f"  {words:26} {found.totals[outcome]:>9,}")
-    table = rich_table.Table("", "some match", "no match", "not carried", "budget", "disagree", "disputed", box=None)
+    table = rich_table.Table("", "some match", "no match", "not supported", "budget", "disagree", "disputed", box=None)
     for column in table.columns[1:]:
         column.justify = "right"
     for name, counts in found.by_evaluator.items():

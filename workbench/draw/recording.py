@@ -453,7 +453,7 @@ def record_cel(
     scope, checks = plan.scope, plan.checks
     if scope.keys:
         raise Unsupported(
-            "under PER KEY there is a run for each key: draw the query without it, over the events of one key", phi.span
+            "PER KEY has a run for each key: leave PER KEY out, and give the events of one key only", phi.span
         )
     automaton = plan.automaton(output, budget)
     checker = CorrelatedFilterChecker(checks, S, Spending(budget)) if checks else None
@@ -640,7 +640,7 @@ class _Log:
 
 @dataclass(frozen=True)
 class _RecordedRun(RowPartition):
-    """The search in a partition, or in the frame of a row, which records its steps."""
+    """A search in a partition, or in the frame of a row, that records its steps."""
 
     log: _Log = field(kw_only=True)
 

@@ -242,8 +242,8 @@ WIDE = (
 
 
 OLD = (
-    "without partition_by all rows go through one task, since PySpark divides rows by numbers of chunks from release "
-    "{}.{} on; this is {}.{}"
+    "without partition_by all rows go through one task: only PySpark {}.{} or newer divides them into chunks; this is "
+    "{}.{}"
 )
 MATCHES = 1 << 40  # greatest number of matches of a chunk with output="events"
 

@@ -474,7 +474,9 @@ def resolved(
 
     def add(purpose: str, name: str, one: ColumnName) -> str:
         if str(added.setdefault(name, one)) != str(one):
-            raise InputError(f"{purpose}: two columns would have the name {name!r}; give one of them another by alias")
+            raise InputError(
+                f"{purpose}: two columns would have the name {name!r}; give one of them another name by alias"
+            )
         return name
 
     def require_name(purpose: str, one: ColumnName) -> str:
@@ -522,7 +524,7 @@ def kept_columns(
         require_kind("keep", one, ColumnName, "a name of a column")
         name = name_of(_value("keep", one)) if isinstance(one, Column) else field_at(rows, one, "keep").name
         if str(found.setdefault(name, one)) != str(one):
-            raise InputError(f"keep: two columns would have the name {name!r}; give one of them another by alias")
+            raise InputError(f"keep: two columns would have the name {name!r}; give one of them another name by alias")
     return found
 
 

@@ -489,7 +489,7 @@ def _refused(query: SparkQuery, error: Unsupported) -> Unsupported:
     if query.plugin.unsaved:
         return Unsupported(query.plugin.unsaved)
     return Unsupported(
-        f"{error.message}; or put WITHIN around it, some events or on the time, which bounds the state", error.span
+        f"{error.message}; or bound the state by WITHIN around the query, in events or in time", error.span
     )
 
 

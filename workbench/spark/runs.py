@@ -425,7 +425,7 @@ class SaseRun(SparkRun):
 
     @property
     def ascending(self) -> Mapping[str, bool]:
-        """Return that the time must not decrease and every event needs one, if there is a window; otherwise nothing."""
+        """Return the time, with True because every event needs one, if there is a window; else an empty mapping."""
         return {} if self.q.within is None else {TIME: True}
 
     def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:

@@ -380,7 +380,7 @@ def _remaining(batches: Iterable[pa.RecordBatch], plan: str, predicates: Predica
 # A stream that is started again if Spark fails, but not if the data or the query are at fault.
 
 ANOTHER_RUN = re.compile(r"Multiple streaming (jobs|queries)|Race while writing batch")  # Spark's words for two drivers
-ONE_RUN = "another run uses the checkpoint of this stream, which only one may at a time; this one has ended"
+ONE_RUN = "another run uses the checkpoint of this stream, so this run has ended; stop the other run first"
 LOGGER = logging.getLogger("cerify.spark")
 
 

@@ -48,7 +48,7 @@ S = Stream(map(Event, "ABAB"))
         ("cel", "A FILTER A.x = null", "nothing is equal to null; write A[x is null]"),
         ("cel", "A FILTER A.x = TRUE", "TRUE is written true\n"),
         ("cel", "A FILTER A.s LIKE 'a%'", "with a regular expression, as in T.name like 'a.*'"),
-        ("cel", "A FILTER A.x IN (1, 2)", "with the values in braces, as in T.x in {1, 2}"),
+        ("cel", "A FILTER A.x IN (1, 2)", "after in, values stand in braces, as in T.x in {1, 2}"),
         ("cel", "(A ; B) FILTER COUNT(A) > 3", "CEL has no aggregates"),
         ("cel", "T where T.x > 1", "CEL has no 'where'; write FILTER"),
         ("cel", "T -> H", "CEL has no '->'; write ;\nT -> H\n  ^^\n"),
