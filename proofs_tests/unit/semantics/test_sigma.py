@@ -148,7 +148,7 @@ def test_a_sum_of_texts_warns() -> None:
 def test_a_log_without_times_warns() -> None:
     """Of a log whose times stand in another column it said "no match"."""
     text = rules({"type": "event_count", "rules": ["a"], "condition": {"gte": 1}})
-    with pytest.warns(QueryWarning, match="these have none, so correlations ignore them"):
+    with pytest.warns(QueryWarning, match="these events have no time and are ignored"):
         assert not cerify.match(text, [{"type": "event", "kind": "a", "ts": 3}], language="sigma")
 
 
