@@ -100,7 +100,7 @@ def test_what_it_does_not_have_is_said(toy: Language[Any]) -> None:
     assert check("A", language="toy").summary == "words"
     with pytest.raises(ParseError):
         check("+", language="toy")
-    with pytest.raises(Unsupported, match="the evaluator automaton of words evaluates whole streams"):
+    with pytest.raises(Unsupported, match="the evaluator automaton of words evaluates only whole streams"):
         cerify.compile("A", language="toy", evaluator="automaton")
     with pytest.raises(Unsupported, match="a query in toy cannot be evaluated as a query of CEL"):
         toy.deciders.cel_formula(toy.syntax.parse("A"), cerify.Budget())
