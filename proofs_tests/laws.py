@@ -23,7 +23,7 @@ variables may be bound differently. φ UNLESS φ has no matches.
 
 Each group of laws begins with its reason, which is no proof. The laws are data, in
 [one file](../equivalence/rewrite/holding.jsonl) for those that hold and [one](../equivalence/rewrite/failing.jsonl) for
-those that fail. Those that hold are tested on small and on random instances, those that fail are replayed. This page is
+those that fail. Those that hold are tested on small and random instances, those that fail are replayed. This page is
 written by `python -m proofs_tests.laws --write docs/laws.md`.
 """
 
