@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import warnings
@@ -554,6 +555,21 @@ def test_a_text_is_run_by_the_functions_over_data_frames(sql: SparkSession) -> N
     with pytest.raises(CerifyError, match="cannot be compared"):
         run_sql(sql, ASKED.format("'A[k > 3]'"))
     assert "cerify" not in str(sql.catalog.listTables())
+
+
+def test_run_sql_has_the_plan_of_match(sql: SparkSession) -> None:
+    """So both cost the same."""
+    from cerify.spark import match, match_recognize, run_sql
+
+    clause = "MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES A.ts AS a PATTERN (A) DEFINE A AS type = 'A')"
+    seen = sql.table("seen")
+    for direct, text, args in (
+        (match(seen, "A : B", partition_by="k", order_by="ts"), ASKED.format("'A : B'"), {}),
+        (match_recognize(seen, clause), "SELECT * FROM match_recognize(TABLE(seen), :clause)", {"clause": clause}),
+    ):
+        dfs = (direct, run_sql(sql, text, args))
+        plans = [re.sub(r"#\d+", "#", df._jdf.queryExecution().optimizedPlan().toString()) for df in dfs]
+        assert plans[0] == plans[1]
 
 
 def test_the_query_by_name_another_language_and_several_columns(sql: SparkSession) -> None:
