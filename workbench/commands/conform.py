@@ -32,7 +32,7 @@ from cerify.commands.options import (
     takes,
 )
 from cerify.commands.rules import SUFFIXES, UnreadableRule, cases_of_rules, is_rule_folder
-from cerify.conformance.cases import NAMED_SUITES, SUITES, load
+from cerify.conformance.cases import NAMED_SUITES, SUITES, line_of_case, load
 from cerify.conformance.engines import (
     NAMES,
     SHIPPED,
@@ -117,7 +117,11 @@ class ConformArguments:
         help="Run only the cases of this feature; may be given again.",
         shell_complete=completes(_features),
     )
-    listed: bool = option("--list", is_flag=True, help="List the features of the chosen cases, and run none.")
+    listed: bool = option(
+        "--list",
+        is_flag=True,
+        help="List the features of the chosen cases, with --json the cases as a suite, and run none.",
+    )
     ids: tuple[str, ...] = option("--case", multiple=True, metavar="ID", help="Run only this case; may be given again.")
     policies: tuple[Path, ...] = option(
         "--policy",
@@ -267,6 +271,10 @@ def conform_command(args: ConformArguments) -> int:
     """
     if args.listed:
         cases, all_read = args.cases()
+        for case in cases if args.as_json else ():
+            echo(line_of_case(case))
+        if args.as_json:
+            return 0 if all_read else 2
         for (language, feature), count in Counter((case.language, case.feature) for case in cases).items():
             echo(f"{language}\t{feature}\t{plural(count, 'case')}")
         return 0 if all_read else 2
@@ -291,8 +299,9 @@ def conform_command(args: ConformArguments) -> int:
             shown(step, done, total)
 
         argv = args.argv()
+        of_rules = args.names_rules or _are_logs_of_rules(cases)
         report = conform(
-            argv, cases, args.suite_asked(), limits, show, oracle, args.diagnosis_limit, announce, args.names_rules
+            argv, cases, args.suite_asked(), limits, show, oracle, args.diagnosis_limit, announce, of_rules
         )
     report = replace(report, options=args.judging(), engine_options=args.naming())
     if baseline is not None:
@@ -306,6 +315,12 @@ def conform_command(args: ConformArguments) -> int:
     finally:  # the reader of standard output may have closed it, as head does
         args.write(report)
     return INTERRUPTED if report.ended else 2 if not all_read else 0 if report.conforms else 1
+
+
+def _are_logs_of_rules(cases: Sequence[Case]) -> bool:
+    """Return whether cases are several logs of each rule, as `--list --json` writes them for a folder of rules."""
+    rules = {(case.language, case.query) for case in cases}
+    return all(language in ("eql", "sigma") for language, _ in rules) and 0 < 3 * len(rules) <= len(cases)
 
 
 def _require(what: str, wanted: Sequence[str], known: set[str]) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 import cerify
 from cerify.commands.rules import cases_of_rules
+from cerify.conformance.cases import load
 from cerify.equivalence.eql.decide import find_firing_log
 from cerify.equivalence.eql.mutants import make_rule_tests, mutants_of
 from cerify.equivalence.generate.eql import PROFILES, random_case
@@ -521,6 +522,9 @@ def test_test_logs_of_rules_are_a_suite(tmp_path: Path, run: Run) -> None:
     assert cases[0].matches
     status, out, _ = run("conform", "--suite", str(tmp_path / "rules"), "--language", "eql", "--list")
     assert (status, out.split("\t")[:2]) == (0, ["eql", "a.eql"])
+    status, out, _ = run("conform", "--suite", str(tmp_path / "rules"), "--list", "--json")
+    (tmp_path / "logs.jsonl").write_text(out, encoding="utf-8")
+    assert (status, load(str(tmp_path / "logs.jsonl"))) == (0, cases)
     rule_file(tmp_path / "rules", "c.eql", "A where")
     status, out, err = run("conform", "--suite", str(tmp_path / "rules"), "--list")
     assert (status, "c.eql:1" in err, "a.eql" in out) == (2, True, True)
