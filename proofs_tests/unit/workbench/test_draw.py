@@ -114,8 +114,8 @@ def test_the_state_of_no_hope_is_not_drawn_and_a_note_says_so() -> None:
     diagram = diagram_of("a and !before(start)", EXPRESSION)
     whole = compile_expression(parse_expression("a and !before(start)"))
     assert len(diagram.states) == len(whole.following) - 1
-    assert any("no arrow" in note for note in diagram.notes)
-    assert not any("no arrow" in note for note in diagram_of("a", EXPRESSION).notes)
+    assert any("without an arrow" in note for note in diagram.notes)
+    assert not any("without an arrow" in note for note in diagram_of("a", EXPRESSION).notes)
     assert len(diagram_of("NULL", EXPRESSION).states) == 1
 
 

@@ -211,7 +211,7 @@ def test_a_query_survives_its_way_to_a_worker() -> None:
         (SparkQuery("A ;"), "expected"),
         (SparkQuery("A", "cepl"), "there is no language 'cepl'"),
         (SparkQuery("(A ; B) FILTER near(A, B)"), "near is not registered"),
-        (SparkQuery("A", "event-expression", "valuations"), "binds no sets"),
+        (SparkQuery("A", "event-expression", "valuations"), "has no valuations"),
         (SparkQuery("A FILTER A[y > 1]", schema=Schema({"A": {"x": "int"}})), "A has no attribute 'y'"),
     ],
 )
