@@ -495,7 +495,7 @@ def identify_command(
     """Ask an engine at most 500 short questions, and print its profile: the choices that explain its answers.
 
     COMMAND starts the engine, which answers by the protocol on standard input and output. The last questions, up to
-    100, are random. The profile, stored with --json, can be given to `cerify conform --policy`. The best check of a
+    110, are random. The profile, stored with --json, can be given to `cerify conform --policy`. The best check of a
     profile is `cerify fuzz --policy`.
 
     Exit status: 0 if every axis has a value, or several values that no question distinguished; 1 if no value explains

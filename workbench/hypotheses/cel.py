@@ -1262,7 +1262,6 @@ SHAPES = (
     ("(A ; (C UNLESS B)) PARTITION BY [k]", keyed("A1 B2 C1 A2 B2 C2 C1")),
     ("((A ; C) UNLESS B) WITHIN 3 EVENTS", types("A C B A C A C")),
     ("((A ; C) UNLESS B) FILTER A.x = 1", keyed("A1 C1 A2 B2 A1 C1", "x")),
-    ("(A : B) PARTITION BY [k]", keyed("A1 B1 A2 B1 B2 A1 B1")),
     ("(A ; B ; C) PARTITION BY [k]", keyed("A1 B2 B1 A2 C1 B2 C2 C1")),
     ("(A ; B) FILTER A.x = 1", keyed("A0 B1 A1 B0 B1", "x")),
     ("(A ; B) FILTER B.x = 1", keyed("A1 B0 A0 B1 B1", "x")),
@@ -1270,8 +1269,6 @@ SHAPES = (
     ("(A ; C) UNLESS (B FILTER B.x = 1)", keyed("B0 A0 C0 B0 C0 B1 A0 C0", "x")),
     ("((A ; B) PARTITION BY [k]) WITHIN 3 EVENTS", keyed("A1 A2 B1 B2 B1 A1 B2 B1")),
     ("((A ; B) WITHIN 3 EVENTS) PARTITION BY [k]", keyed("A1 A2 B1 B2 B1 A1 B2 B1")),
-    ("(A ; B) WITHIN 3 EVENTS", types("A B A A B B")),
-    ("(A ; B ; C) WITHIN 4 EVENTS", types("A B A B C C")),
 )
 
 INTERPRETATION = Interpretation(
