@@ -2,9 +2,11 @@
 # rsigma-eval 0.23.0 (Rust, MIT), an evaluator of Sigma rules: an outer correlation counts an event and the alert that
 # an inner correlation raises at it. With `group-by: [user]` it counts 2. With an alias of `user` it does not: the alert
 # has no value for the alias, so it is in another group. Of two alerts of the inner rule at one event it counts one.
+# An alert has no value to count either: of alerts that are grouped by user, value_count of user never raises an alert.
 # Seen:
 #   by user -> inner outer
 #   by an alias of user -> inner
+#   at least one user of alerts -> inner
 #   at least two alerts of one event -> inner inner
 set -euo pipefail
 me=$(realpath "$0"); home=$(mktemp -d); trap 'rm -rf "$home"' EXIT; mkdir "$home/src"; cd "$home"
@@ -22,6 +24,7 @@ fn main() {
     for (name, text) in [
         ("by user", by("rules: [a, inner], group-by: [user], condition: {gte: 2}")),
         ("by an alias of user", by("rules: [a, inner], group-by: [who], aliases: {who: {a: user, inner: user}}, condition: {gte: 2}")),
+        ("at least one user of alerts", by("rules: [inner], condition: {gte: 1, field: user}").replace("event_count, rules: [inner]", "value_count, rules: [inner]")),
         ("at least two alerts of one event", two + &count("outer", "rules: [inner], condition: {gte: 2}")),
     ] {
         let mut engine = CorrelationEngine::new(CorrelationConfig::default());

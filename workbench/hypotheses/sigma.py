@@ -184,7 +184,7 @@ AXES = axes(
         ("last", "each", "group"),
         ("chained",),
         "an alert of a correlation in another one: has the fields of its last event; counts for each of its "
-        "events, with the fields of that event; has the fields of its group alone",
+        "events, with the fields of that event; has the fields of its group alone, and no value to count",
     ),
     Axis(
         "matches",
@@ -284,6 +284,11 @@ class LogOfConverter(LogOfRules):
         if alert.rule in self.correlations and self.choices["alert-fields"] == "group":
             fields = rule.group_by  # an alias of an inner rule is not followed
         return super().group_of(rule, alert, fields)
+
+    def _values_counted(self, rule: SigmaCorrelation, number: int, alert: SigmaAlert) -> tuple[Value, ...] | None:
+        if alert.rule in self.correlations and self.choices["alert-fields"] == "group":
+            return None
+        return super()._values_counted(rule, number, alert)
 
     def value_of(self, alert: SigmaAlert, field: str) -> Value | None:
         if alert.events and self.choices["alert-fields"] == "each":

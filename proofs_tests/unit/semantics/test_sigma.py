@@ -1142,7 +1142,8 @@ def test_an_inner_alert_counts_once_for_an_event_and_has_the_group_by_its_own_na
 def test_sums_of_no_numbers_and_alerts_without_fields() -> None:
     """As rsigma 0.23 has them: both are 0."""
     total = {"type": "value_sum", "timespan": "1s", "condition": {"lt": 2, "field": "n"}}
-    inner = {"title": "inner", "name": "inner", "correlation": {"type": "temporal", "rules": ["a"], "timespan": "1s"}}
+    temporal = {"type": "temporal", "rules": ["a"], "timespan": "1s"}
+    inner = {"title": "inner", "name": "inner", "correlation": temporal}
     kept = {"null_values": "kept", "empty-sum": "zero"}
     none = [Event("event", {"kind": "a", "time": 0})]
     assert [found_by(rules({**total, "rules": ["a"]}), none, **some) for some in ({}, kept)] == [[], [0]]
@@ -1150,6 +1151,9 @@ def test_sums_of_no_numbers_and_alerts_without_fields() -> None:
     of_alerts = rules({**total, "rules": ["inner"]}, inner)
     assert found_by(of_alerts, two, **kept) == []
     assert found_by(of_alerts, two, **kept, **{"alert-fields": "group"}) == [0]
+    by_n = {"title": "inner", "name": "inner", "correlation": temporal | {"group-by": ["n"]}}
+    count = {"type": "value_count", "rules": ["inner"], "timespan": "1s", "condition": {"gte": 1, "field": "n"}}
+    assert [found_by(rules(count, by_n), two, **some) for some in ({}, {"alert-fields": "group"})] == [[0], []]
 
 
 @pytest.mark.parametrize(
