@@ -417,7 +417,7 @@ def shrunk(
     small_enough: Callable[[Disagreement], bool] = lambda d: False,
     last: Disagreement | None = None,
 ) -> Disagreement:
-    """Return the disagreement on the case of that index, shrunk; the outcome and the kinds of failures stay the same.
+    """Shrink the disagreement on the case number `index`; its outcome and its kinds of failures stay the same.
 
     small_enough: whether shrinking may end. last: an earlier shrunk disagreement; if it has the same query, its shrunk
     form is tried first.

@@ -1241,7 +1241,7 @@ def features(query: sigma.SigmaQuery) -> frozenset[str]:
 
 
 def features_of(rule: sigma.SigmaRule) -> Iterator[str]:
-    """Yield the features of one rule that a reading, or another converter's meaning, concerns."""
+    """Yield the features of one rule whose meaning differs between readings or converters."""
     if isinstance(rule, sigma.SigmaDetection):
         yield from ["network"] * (compare_networks_as_texts(rule.condition) != rule.condition)
         yield from ["network-beside"] * (lose_network_parentheses(rule.condition) != rule.condition)

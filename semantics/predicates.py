@@ -738,7 +738,7 @@ def kind_problems(predicate: Predicate, schema: Schema | None, span: Span | None
 
 
 def time_problems(schema: Schema | None, span: Span | None) -> Iterator[Problem]:
-    """Yield the problem of a window on the time if the schema has times of texts or Booleans."""
+    """Yield a problem if a window is on the time, and the schema has texts or Booleans as times."""
     if schema is not None:
         yield from unmeasured(_kind_of_predicate(Attribute(TIME), schema), span)
 

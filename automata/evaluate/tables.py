@@ -100,7 +100,7 @@ def tabulate(
 
 
 def transition_tables(tables: Tables) -> TransitionTables:
-    """Return the transitions for each class of events, in the form that the loops read."""
+    """Return the transitions for each class of events, in the form that the compiled code reads."""
     states, classes, _ = tables.step.shape
     bit = np.uint64(1) << np.minimum(np.arange(states), BITS - 1).astype(np.uint64)
     bit[tables.ended] = 0

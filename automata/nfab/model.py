@@ -165,7 +165,7 @@ class NFAb:
 
 
 def line(states: tuple[NfabState, ...]) -> tuple[NfabEdge, ...]:
-    """Return the edges of a line of states (sase07, A.2): begin, take and proceed; ignore except on q1 and F."""
+    """Return the edges of states in a line (sase07, A.2): begin, take and proceed, and ignore except on q1 and F."""
     edges: list[NfabEdge] = []
     for q, following in pairwise(states):
         if q.kind == "more":

@@ -177,7 +177,7 @@ def _parts(c: cel.Condition, kind: type) -> Iterator[cel.Condition]:
 
 
 def key_of_predicate(P: Predicate) -> object:
-    """Return a key that ignores the sides of comparisons, and order and repetition under Both and Either."""
+    """Return the same key for predicates that differ only in the order or repetition of operands."""
     match P:
         case pred.Comparison(comparator, left, right):
             first, second = key_of_term(left), key_of_term(right)
@@ -574,9 +574,7 @@ class Derivations:
 
 
 def _chosen_first(phi: Formula) -> Formula | None:
-    """Return the formula with the strategy moved around its conditions; None if the conditions are not around a
-    strategy.
-    """
+    """Return the formula with its strategy outside its conditions. If no condition encloses a strategy, return None."""
     layers: list[cel.Filter | cel.Within | cel.PartitionBy] = []
     while isinstance(phi, cel.Filter | cel.Within | cel.PartitionBy):
         layers.append(phi)

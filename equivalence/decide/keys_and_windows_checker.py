@@ -343,7 +343,7 @@ class UnaryReading:
         """Translate a window on a part to variables for the part's first and last event; all its events have a time."""
         if self.order == "any" or self.compared.type_of(TIME) == "float" or not width >= 0:
             raise NotProved(
-                "a window is on a part of a match, but times may decrease or are rounded, or its width is negative"
+                "a window is around a part, and its width is negative, or times may decrease or are rounded"
             )
         body = _with_all_in(self.unary(phi.phi, Place(False, False)), self.has_time())
         self.parts.append(width)

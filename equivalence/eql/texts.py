@@ -91,7 +91,7 @@ _Row: TypeAlias = tuple["Piece | RegexTest | _FurtherTimes", ...]
 
 @lru_cache(maxsize=512)
 def _rows_of_expression(pattern: str) -> Language:
-    """Return the patterns of a regular expression. Raises PatternError if it cannot be written as patterns."""
+    """Return patterns equivalent to a regular expression. Raises PatternError if there are none."""
     return tuple(dict.fromkeys(one for row in _rows(parse(pattern)) if (one := _without_tests(row)) is not None))
 
 

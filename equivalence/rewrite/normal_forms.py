@@ -596,7 +596,7 @@ def _whole(phi: cel.Formula, condition: cel.Condition) -> cel.Formula:
 def _through(phi: cel.Filter, below: cel.Formula) -> cel.Formula:
     """Return the filter phi with its operand rewritten to `below`.
 
-    If `below` is the old operand under new filters, these are put on top of phi instead.
+    If `below` is the old operand with new filters around it, return phi with these filters around it.
     """
     new: list[cel.Condition] = []
     psi = below

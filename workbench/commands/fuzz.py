@@ -108,7 +108,7 @@ if TYPE_CHECKING:
 def result_of(d: Disagreement, language: Language[Any], consumption: Consumption = Consumption.NONE) -> CaseResult:
     """Return the shrunk disagreement as the result of a case.
 
-    If the definition gave no answer, the case expects no match.
+    If the reference evaluator gave no answer, the case has no expected match.
     """
     schema = d.stream.schema
     case = Case(

@@ -152,7 +152,7 @@ def _translate_funnel(query: str, from_: str, to: str, rows: tuple[str, str | No
             return call.query, call.differences
         _, phi = read_query(query, from_)
         if isinstance(phi, SequenceQuestion):
-            raise Unsupported("a sequence has no translation; translate the call of sequenceMatch --from clickhouse")
+            raise Unsupported("a sequence has no translation; give the call of sequenceMatch, with --from clickhouse")
         question = phi if isinstance(phi, FunnelQuestion) else chain_of(phi)
         if to == DEFAULT:
             return query_text(question, ()), ()

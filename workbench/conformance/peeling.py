@@ -655,7 +655,7 @@ class Peeler:
         )
 
     def _general(self, signature: Signature, small: Failing, known: Iterable[Signature]) -> Signature | None:
-        """Return a known signature with fewer elements to which the case can be reduced; None if there is none."""
+        """Return a known signature with fewer elements, if the case can be reduced to it; else None."""
         for other in known:
             if _is_of_fewer(other, signature):
                 smaller = self._shrunk(small, other.blamed)

@@ -52,9 +52,9 @@ Leaf: TypeAlias = rows.RowVariable | rows.Anchor
 
 @dataclass
 class Progress:
-    """How far a search came: the first of its longest labellings (longest).
+    """How far a search got. longest: the first of its longest partial matches.
 
-    stops: the parts of the pattern that could not continue a longest labelling, each with that labelling.
+    stops: the parts of the pattern that could not continue a longest partial match, each with that match.
     """
 
     longest: Labelling = ()

@@ -265,7 +265,7 @@ class ChunkRun(SparkRun):
         return self._own_matches(self._run.push(own)) if own.num_rows else NOTHING
 
     def count(self, table: pa.Table, classes: Classes | None = None) -> int:
-        """Read events; return the number of matches that they complete at events that the chunk owns."""
+        """Read events. Return the number of matches that end at an event of this chunk."""
         own = self._select_own(table)
         return self._run.count(own) if own.num_rows else 0
 
