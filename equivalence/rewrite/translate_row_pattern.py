@@ -333,7 +333,7 @@ def _part(phi: cel.Formula, strict: bool) -> _Part:
         case cel.Seq() | cel.Plus():
             raise Unsupported(
                 "rows of a match are adjacent: write `:` and `:+`, or put STRICT around the formula. A pattern such as "
-                "`A {- X*? -} B` allows gaps, but has other matches than `;`: docs/guide/row-relations.md compares them",
+                "`A {- X*? -} B` allows gaps, but has other matches than `;`: see docs/guide/row-relations.md",
                 phi.span,
             )
         case _:

@@ -174,14 +174,14 @@ def _sequence_to_rows(call: ClickHouseCall, parts: Sequence[SequencePart]) -> Tr
             case AnyRows():
                 if clause is not None:
                     raise Unsupported(
-                        f"a time clause next to .* has no translation, because it would limit the time between other rows: "
+                        f"a time clause next to .* has no translation, because it would limit other rows' times: "
                         f"{'(?1)(?t<=9).*(?2)'}"
                     )
                 gap = "ANY_ROW*?"
             case TimeClause():
                 if gap == "ANY_ROW*?":
                     raise Unsupported(
-                        f"a time clause next to .* has no translation, because it would limit the time between other rows: "
+                        f"a time clause next to .* has no translation, because it would limit other rows' times: "
                         f"{'(?1).*(?t<=9)(?2)'}"
                     )
                 gap, clause = "ANY_ROW*?", part
