@@ -650,6 +650,10 @@ class LogSearch:
             half = len(base) // 2
             for value in ("b", *self._near_values(base[-1], name)[:3]):
                 yield (*base[:half], *(self._with_value(draft, name, value) for draft in base[half:]))
+        letters = dict.fromkeys(draft.letter for draft in base)
+        for name in self.groups if len(letters) > 1 else ():  # the events of one rule in another group
+            for letter in letters:
+                yield tuple(self._with_value(draft, name, "b") if draft.letter == letter else draft for draft in base)
         for absent in (*((name,) for name in self.tested), *self._fields_of_groups()):
             drafts = base
             for name in absent:
@@ -671,6 +675,8 @@ class LogSearch:
             own = attributes.get(name)
             if change is _in_lower_case and isinstance(own, str):
                 found.append(draft.having(name, own.swapcase()))
+                for other in self.equal.get(name, ()):  # they differ only in case, even under `not`
+                    found.append(draft.having(other, own.swapcase()))
             elif change is _as_number and isinstance(own, int | float):
                 found.append(draft.having(name, f"{own:.15g}"))
         return found
@@ -1324,7 +1330,7 @@ def make_sigma_tests(query: sigma.SigmaQuery) -> SigmaTests:
     logs = [log for log in islice(logs_to_try(), 40) if right(log)][:1]
     kills: dict[int, list[str]] = {n: [] for n in range(len(logs))}
     equal: list[str] = []
-    left: list[str] = []
+    unfound: list[tuple[str, Judge]] = []
     wrong: list[tuple[str, Judge, sigma.SigmaQuery]] = [(words, judge(m), m) for words, m in mutants_of(query)]
     wrong += [(words, other, query) for words, other in _coercing_judges(query)]
     wrong += [(f"reading {words}", judge(query, reading), query) for words, reading in readings(query)]
@@ -1348,9 +1354,17 @@ def make_sigma_tests(query: sigma.SigmaQuery) -> SigmaTests:
                 if killer is not None:
                     break
             else:
-                left.append(words)
+                unfound.append((words, other))
                 continue
         kills.setdefault(killer, []).append(words)
+    left: list[str] = []
+    for words, other in unfound:  # logs that were made for later mistakes may find these too
+        found_by = (_find_separating_log(logs, right, other, said) for said in (_places, _said))
+        killer = next((n for n in found_by if n is not None), None)
+        if killer is None:
+            left.append(words)
+        else:
+            kills.setdefault(killer, []).append(words)
     tests = (SigmaTest(tuple(log), tuple(right(log)), tuple(kills.get(n, ()))) for n, log in enumerate(logs))
     return SigmaTests(tuple(tests), len(wrong), tuple(equal), tuple(left))
 

@@ -308,12 +308,12 @@ def _true_part(condition: eql.Condition, event: Event) -> eql.Condition:
 
 def values_text(condition: eql.Condition, event: Event) -> str:
     names = dict.fromkeys(field.name for field in eql.fields_of(condition))
-    return ", ".join(f"{name} is {_value_text(event, name)}" for name in names) or "it names no field"
+    return ", ".join(f"{name} is {_value_text(event, name, 'absent or null')}" for name in names) or "it names no field"
 
 
-def _value_text(event: Event, name: str) -> str:
+def _value_text(event: Event, name: str, absent: str = "absent") -> str:
     values = [str(v) if not isinstance(v, str | bool) else eql.show_constant(v) for v in values_of(event, name)]
-    return "absent" if not values else values[0] if len(values) == 1 else f"[{', '.join(values)}]"
+    return absent if not values else values[0] if len(values) == 1 else f"[{', '.join(values)}]"
 
 
 def _key_text(event: Event, fields: tuple[eql.EventField, ...]) -> str:

@@ -267,6 +267,12 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
                 shown = eql.show_constant(value) if isinstance(value, str) else value
                 yield f"whose {name} is {shown}: {rule.kind} needs numbers"
 
+    def _could_be_of(self, rule: SigmaCorrelation, i: int, alert: SigmaAlert, one: AlertOccurrence) -> bool:
+        """Return whether the group values that an alert of rule i has are those of an occurrence."""
+        pairs = zip(rule.keys[i], rule.keys[one.rule], strict=True)
+        values = ((self.log.value_of(alert, name), self.log.value_of(one.alert, other)) for name, other in pairs)
+        return all(v is None or w is None or (kind(v), v) == (kind(w), w) for v, w in values)
+
     def _group(self, rule: SigmaCorrelation, one: AlertOccurrence) -> list[tuple[str, Value | None]]:
         """Return the names and values of an occurrence's group."""
         named = zip(rule.group_by, rule.keys[one.rule], strict=True)
@@ -291,7 +297,8 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
         window = self.log.window(rule, of, at, t)
         number, _ = self.log.measure(rule, window, [o for o in window if o.at == at])
         wanted = _condition_of(rule)
-        name = self._group_text(rule, next(o for o in of if o.at == at))
+        here = next(o for o in of if o.at == at)
+        name = self._group_text(rule, here)
         group = f" of {name}" if name else ""
         if rule.kind in TEMPORAL:
             there = sorted({o.rule for o in window})
@@ -321,7 +328,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
                 yield f"in the same time in other groups: {self._by_groups(rule, others)}"
         for i, part in enumerate(rule.rules):
             near = [a for a in self.log.alerts(part) if a.at <= at and 0 <= t - (self.log.times[a.at] or t + 1) <= w]
-            for alert in near[-NEAREST:]:
+            for alert in [a for a in near if self._could_be_of(rule, i, a, here)][-NEAREST:]:
                 for said in self._lacking(rule, i, alert):
                     yield f"left out: event {alert.at}, {said}"
 
@@ -356,7 +363,8 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
             others = [o for some in self.groups(rule).values() for o in some if o.rule == i]
             said = [f"only in other groups, at {self._by_groups(rule, others)}"] if others else []
         if not said:
-            lacking = [(a.at, text) for a in self.log.alerts(part) for text in self._lacking(rule, i, a)]
+            alerts = sorted(self.log.alerts(part), key=lambda alert: not self._could_be_of(rule, i, alert, last))
+            lacking = [(a.at, text) for a in alerts for text in self._lacking(rule, i, a)]
             said = [f"it occurs at event {at}, {text}" for at, text in lacking[:1]] or ["it occurs nowhere in the log"]
         if isinstance(part, SigmaCorrelation) and not own:
             near = self._nearest_miss(part, self._group_text(rule, last))

@@ -27,6 +27,7 @@ from cerify.equivalence.sigma import (
     features,
     fires_on_some_log,
     make_sigma_tests,
+    mutants_of,
     random_case,
     readings,
     sigma_to_cel,
@@ -925,6 +926,29 @@ def test_a_text_where_numbers_are_added_is_named(tmp_path: Path, run: Run) -> No
     assert 'whose size is "600": value_sum needs numbers' in run("explain", str(rule), str(log), "--at", "0")[1]
 
 
+def test_a_field_that_is_null_is_absent(tmp_path: Path, run: Run) -> None:
+    """A deviation from the specification, whose exists is true of null (docs/decisions/sigma.md)."""
+    rule, log = tmp_path / "rule.yml", tmp_path / "log.jsonl"
+    rule.write_text(show_documents([detection("d", {"f|exists": True})]), encoding="utf-8")
+    log.write_text('{"type": "event", "time": 1, "f": null}\n{"type": "event", "time": 2, "f": 0}\n', encoding="utf-8")
+    out = run("match", str(rule), str(log), "--json")[1]
+    assert [json.loads(line)["at"] for line in out.splitlines()] == [1]
+    assert "f|exists: true, and f is absent or null" in run("explain", str(rule), str(log), "--at", "0")[1]
+
+
+def test_only_events_that_could_be_of_the_group_are_left_out_for_an_absent_field(tmp_path: Path, run: Run) -> None:
+    rule, log = tmp_path / "rule.yml", tmp_path / "log.jsonl"
+    body = {"type": "temporal", "rules": ["a", "b"], "group-by": ["host", "user"]}
+    rule.write_text(rules(body), encoding="utf-8")
+    events = [("a", {"user": "x"}), ("a", {"user": "y"}), ("a", {}), ("b", {"host": "h", "user": "y"})]
+    lines = (json.dumps({"type": "event", "time": t, "kind": k, **more}) + "\n" for t, (k, more) in enumerate(events))
+    log.write_text("".join(lines), encoding="utf-8")
+    said = run("explain", str(rule), str(log), "--at", "3")[1]
+    assert "a: it occurs at event 1, which has no value of host" in said
+    left_out = re.findall(r"left out: event (\d), which has no value of (\w+)", said)
+    assert left_out == [("1", "host"), ("2", "host"), ("2", "user")]
+
+
 @pytest.mark.parametrize(
     ("body", "log", "at", "said"),
     [
@@ -1168,6 +1192,7 @@ def test_sums_of_no_numbers_and_alerts_without_fields() -> None:
         ({"s": {"k": "a_b%"}, "condition": "s"}, {"_ as a wildcard", "% as a wildcard"}),
         ({"s": {"n|gte": 5}, "condition": "s"}, {"texts in n are compared as numbers", "texts in n are more than"}),
         ({"s": {"n|fieldref": "m"}, "condition": "s"}, {"n|fieldref: m without case"}),
+        ({"s": {"a": 1}, "f": {"n|fieldref": "m"}, "condition": "s and not f"}, {"n|fieldref: m without case"}),
         ({"s": {"k|re": "^ab{2,3}c+$"}, "condition": "s"},
          {"|re: ab{2,3}c+$", "|re: ^ab{2,3}c+", "|re: ^ab{3,3}c+$", "|re: ^ab{1,3}c+$", "|re: ^ab{2,4}c+$",
           "|re: ^ab{2,3}c*$", "in any case"}),
@@ -1179,6 +1204,35 @@ def test_logs_find_what_converters_make_of_a_condition(detection: dict[str, Any]
     kills = [words for test in found.tests for words in test.kills]
     assert [one for one in said if not any(one in words for words in kills)] == []
     assert not found.left
+
+
+def test_a_group_field_that_an_inner_rule_lost_has_a_log() -> None:
+    """The rules of the inner correlation must then be of different groups, in all of its alerts."""
+    body = {"type": "value_count", "rules": ["pair"], "group-by": ["src"], "condition": {"gte": 2, "field": "dst"}}
+    scan = {"type": "event_count", "rules": ["a"], "timespan": "4s", "condition": {"gte": 3}}
+    pair = {"type": "temporal_ordered", "rules": ["scan", "b"], "timespan": "9s"}
+    old, new = (
+        parse(
+            rules(
+                {**body, "timespan": "1m"},
+                {"title": "pair", "name": "pair", "correlation": {**pair, "group-by": fields}},
+                {"title": "scan", "name": "scan", "correlation": {**scan, "group-by": ["src", "dst"]}},
+            )
+        )
+        for fields in (["src", "dst"], ["dst"])
+    )
+    assert isinstance(compare_sigma(old, new), Different)
+
+
+def test_a_mistake_is_left_only_if_no_log_finds_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was not tried on the logs that were made for later mistakes."""
+    monkeypatch.setattr("cerify.equivalence.sigma.MOST_LOGS_OF_MISTAKES", 0)
+    query = parse(show_documents([detection("d", {"k": ["x", "y"], "n|gte": 5})]))
+    found, mutants = make_sigma_tests(query), dict(mutants_of(query))
+    assert found.left
+    for words in set(found.left) & mutants.keys():
+        assert all(alerts_of(query, test.log) == alerts_of(mutants[words], test.log) for test in found.tests), words
+    assert found.mistakes == sum(len(test.kills) for test in found.tests) + len(found.left) + len(found.same)
 
 
 def test_logs_find_groups_of_other_fields_and_added_texts() -> None:
