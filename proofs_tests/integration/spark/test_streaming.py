@@ -136,7 +136,7 @@ def df(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> DataFra
             Unsupported,
             "cannot be saved",
         ),
-        ("PATTERN SEQ(A a, B b) RETURN a.x", {"language": "sase"}, Unsupported, "put WITHIN around it"),
+        ("PATTERN SEQ(A a, B b) RETURN a.x", {"language": "sase"}, Unsupported, "must have WITHIN"),
         ("A", {"event_time": "x"}, InputError, "timestamps"),
         ("A", {"event_time": "nowhere"}, InputError, "no column 'nowhere'"),
         ("A", {"partition_by": ()}, InputError, "partition_by"),
@@ -166,7 +166,7 @@ def test_a_time_of_events_that_is_not_their_event_time_is_refused(df: DataFrame)
 
 
 def test_data_at_rest_is_refused(spark: SparkSession) -> None:
-    with pytest.raises(InputError, match="streaming data frame"):
+    with pytest.raises(InputError, match="cannot read data at rest"):
         match_stream(spark.createDataFrame([], "k string, time timestamp, type string, id string"), "A", **HOW)
 
 
