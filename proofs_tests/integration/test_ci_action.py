@@ -78,7 +78,7 @@ def test_a_defect_fails_the_build_until_it_is_in_the_baseline(engine: Path) -> N
     assert summary["totals"]["failed"] == 6
     assert len(ElementTree.parse(report / "junit.xml").findall(".//failure")) == 6
     page = (engine / "page.md").read_text(encoding="utf-8")
-    assert re.search(r"toy 1 +│ 14 +│ 20 ", page)
+    assert re.search(r"toy 1 +│ 17 +│ 23 ", page)
 
     statuses, printed = ran(engine, command=command, options=SEQ, baseline="cerify-report/run.jsonl")
     assert statuses == [0, 0], printed
@@ -127,10 +127,8 @@ def test_an_engine_of_a_registry(engine: Path, monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.thorough
 def test_a_policy_and_the_command_as_a_shell_writes_it(engine: Path) -> None:
     """The engine of the page on conformance takes the next event that fits, and says so in a policy."""
-    page = (ROOT / "docs" / "guide" / "conformance.md").read_text(encoding="utf-8")
-    shown = re.search(r"^`adapter\.py`:\n\n```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    assert shown is not None
-    (engine / "the adapter.py").write_text(shown[1], encoding="utf-8")
+    adapter = ROOT / "docs" / "guide" / "adapters" / "next_match.py"
+    (engine / "the adapter.py").write_text(adapter.read_text(encoding="utf-8"), encoding="utf-8")
     (engine / "policy.json").write_text(json.dumps(POLICY), encoding="utf-8")
     command = f"echo begun >&2 && {shlex.quote(sys.executable)} 'the adapter.py'"
     statuses, printed = ran(engine, command=command, options=SEQ, policy="policy.json", report="out/of the way")
