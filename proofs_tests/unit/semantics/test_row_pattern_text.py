@@ -660,7 +660,7 @@ def test_random_clauses_keep_their_matches_in_another_dialect(source: str, targe
     """What is translated without a difference has the same matches under the other dialect's meaning."""
     here, there = dialect_named(source), dialect_named(target)
     translated = refused = 0
-    for seed in range(60):
+    for seed in range(80):
         q, S, mine = random_clause(seed, source)
         try:
             text, differences = show_in_dialect(q, here, there)
