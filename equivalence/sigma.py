@@ -21,7 +21,7 @@ from random import Random
 from typing import Any, TypeAlias
 
 from cerify.equivalence.eql.letters import NAMED_BY_TYPE, EventLetter, FilterAlphabet
-from cerify.equivalence.eql.mutants import condition_mutants
+from cerify.equivalence.eql.mutants import condition_mutants, has_case
 from cerify.equivalence.eql.nearby import sample_text, values_near
 from cerify.equivalence.eql.texts import language_of
 from cerify.equivalence.eql.translate import eql_to_cel
@@ -1254,10 +1254,10 @@ def features_of(rule: sigma.SigmaRule) -> Iterator[str]:
         for node in subtrees(rule.condition):
             if isinstance(node, eql.NegatedCondition):
                 yield "not"
-            elif isinstance(node, eql.ValueLookup) and node.operator in ("in~", "like~") and _has_case(node):
+            elif isinstance(node, eql.ValueLookup) and node.operator in ("in~", "like~") and has_case(node):
                 yield from ("text", *(["whole-text"] * (node.operator == "in~")))
             elif isinstance(node, eql.ValueLookup) and node.operator in ("in", "like"):
-                yield from ["cased"] * _has_case(node)
+                yield from ["cased"] * has_case(node)
         return
     temporal, names = rule.kind in sigma.TEMPORAL, [name for name, _ in rule.thresholds]
     yield from (
@@ -1274,11 +1274,6 @@ def features_of(rule: sigma.SigmaRule) -> Iterator[str]:
     yield from ["fraction"] * any(bound % 1 for _, bound in rule.thresholds)
     yield from ["temporal-threshold"] * (temporal and rule.thresholds != (("gte", len(rule.rules)),))
     yield from ["ordered-threshold"] * (rule.kind == "temporal_ordered" and not {"gt", "gte"} & set(names))
-
-
-def _has_case(test: eql.ValueLookup) -> bool:
-    """Return whether a text of a test has letters of two cases."""
-    return any(isinstance(value, str) and value != value.swapcase() for value in test.values)
 
 
 @dataclass(frozen=True)

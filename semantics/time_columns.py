@@ -85,7 +85,7 @@ FORMS = (
 
 @dataclass(frozen=True)
 class TimeReading:
-    """How to read a column of times.
+    """Says how to read a column of times.
 
     unit: the unit of numbers; None infers it. format: the format of texts, as strptime takes it ("%d/%m/%Y %H:%M:%S");
     None is ISO 8601. round_times: whether to cut off digits beyond microseconds; if not, nanoseconds are kept.

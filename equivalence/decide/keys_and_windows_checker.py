@@ -53,7 +53,7 @@ class NotProved(Exception):
 
 @dataclass(frozen=True)
 class Place:
-    """Where a sub-formula stands in the whole formula.
+    """Says where a sub-formula stands in the whole formula.
 
     at_end: whether its matches end where the reported match ends. alone: whether each of its matches is judged on its
     own, and not compared or joined with others.

@@ -35,7 +35,7 @@ Rest: TypeAlias = tuple[rows.Pattern | RowIteration, ...]
 
 
 class CheckedSide(NamedTuple):
-    """What remains of one clause's pattern after the rows so far.
+    """Holds what remains of one clause's pattern after the rows so far.
 
     left: the rests, the preferred first, each with a number; equal numbers mean rows with equal labels. match: the
     number of the match if no rest is completed; None for no match.

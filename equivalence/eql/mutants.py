@@ -150,7 +150,7 @@ def condition_mutants(
                     yield f">= in {short(condition)}", eql.FieldComparison(">=", left, right)
                     yield f"<= in {short(condition)}", eql.FieldComparison("<=", left, right)
         case eql.ValueLookup(operator, term, values):
-            if operator in OTHER_OPERATORS and (operator == ":" or any(map(_has_case, values))):
+            if operator in OTHER_OPERATORS and (operator == ":" or has_case(condition)):
                 other_operator = OTHER_OPERATORS[operator]
                 yield (
                     f"{operators.get(other_operator, other_operator)} in {short(condition)}",
@@ -174,8 +174,9 @@ def condition_mutants(
             return
 
 
-def _has_case(value: object) -> bool:
-    return isinstance(value, str) and value != value.swapcase()
+def has_case(test: eql.ValueLookup) -> bool:
+    """Return whether a text of a test has letters that differ in upper and lower case."""
+    return any(isinstance(value, str) and value != value.swapcase() for value in test.values)
 
 
 def _other_wildcards(text: str) -> Iterator[str]:

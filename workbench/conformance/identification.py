@@ -179,7 +179,7 @@ class Identification:
             values = (found[name].value, *found[name].alike)
             alike = tuple(value for value in self.values_of(name) if value in values)
             found[name] = replace(found[name], value=None, alike=alike, exception=question)
-        unfit = [name for name, finding in found.items() if finding.value is None and not finding.alike]
+        unfit = [name for name, finding in found.items() if is_unfit(finding)]
         return found | {name: replace(found[name], by_type=self.values_by_type(name)) for name in unfit}
 
     def find_silent(self) -> set[str]:
@@ -551,7 +551,7 @@ class Identification:
         left = [question for question in pool.unskipped() if (question.query, question.key) not in asked]
         for _ in range(min(APART, self.most - len(self.answered))):
             self._rivals.clear()
-            best, unfit = self.left[0], {n for n, f in self.findings().items() if f.value is None and not f.alike}
+            best, unfit = self.left[0], {name for name, finding in self.findings().items() if is_unfit(finding)}
             for question, rival in product(left, self._rivals):
                 if self.predictor.answer(question, best) != self.predictor.answer(question, rival):
                     differing = tuple(name for name in best if best[name] != rival[name])

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from cerify.conformance.choices import Choice, Choices
-from cerify.conformance.identification import CORROBORATED, PROBED, Identification, Pool, random_questions
+from cerify.conformance.identification import CORROBORATED, PROBED, Identification, Pool, is_unfit, random_questions
 from cerify.conformance.judgement import ChoiceScorer
 from cerify.conformance.model import Case, CaseResult
 from cerify.conformance.peeling import Elements, Peeler
@@ -109,7 +109,7 @@ class Inquiry:
         expected = self.point(())
         named = {name: f for name, f in findings.items() if f.value not in (None, expected[name])}
         chosen = [[(name, value) for value in (f.value, *f.alike) if value] for name, f in named.items()]
-        axes = [self.predictor.interpretation.axes[n] for n, f in findings.items() if f.value is None and not f.alike]
+        axes = [self.predictor.interpretation.axes[name] for name, finding in findings.items() if is_unfit(finding)]
         unfit = {operator for axis in axes for operator in axis.operators}
         return chosen, [frozenset([name]) for name in (*unfit, *(BOUNDED[name] for name in unfit & BOUNDED.keys()))]
 

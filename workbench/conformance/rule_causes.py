@@ -297,7 +297,7 @@ def defects_of_rules(
 
 
 def _agree(inquiries: Sequence[RuleInquiry]) -> None:
-    """Where a rule's answers do not decide between choices, adopt the choice that another rule's answers confirm."""
+    """Adopt the choice that another rule's answers confirm, if a rule's own answers do not decide between choices."""
     decided = {c for one in inquiries for c in one.guess if not one.alike.get(c)}
     for inquiry in inquiries:
         for choice in sorted(inquiry.guess - decided):

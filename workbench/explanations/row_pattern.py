@@ -52,7 +52,7 @@ Leaf: TypeAlias = rows.RowVariable | rows.Anchor
 
 @dataclass
 class Progress:
-    """How far a search got. longest: the first of its longest partial matches.
+    """Says how far a search got. longest: the first of its longest partial matches.
 
     stops: the parts of the pattern that could not continue a longest partial match, each with that match.
     """
