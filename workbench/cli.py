@@ -38,7 +38,7 @@ COMMANDS = {
     "explain": "Say why something matched, or why it did not.",
     "funnel": "Count how many keys reach each step of a sequence.",
     "fuzz": "Test an engine on random cases.",
-    "grade": "Practise: write a formula for a sentence.",
+    "grade": "Practise by writing a formula for a sentence.",
     "identify": "Find out what an engine means by its queries.",
     "match": "Print the matches of a query over a file of events.",
     "misses": "Print how far each start of a sequence came, and which step it lacked.",

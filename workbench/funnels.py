@@ -1,8 +1,8 @@
-"""Funnels: count how many keys do A, then B, then C, and show where the others stop.
+"""Count how many keys do A, then B, then C, and show at which step each of the rest stops.
 
-A funnel asks for each key of a stream (each user, order, machine) for the longest prefix of its steps that the key's
-events have, in this order and within a window. Funnels are so common, and databases answer them in so many ways, that
-they have a function of their own beside queries. The definition is in semantics/funnels.py. If CEL can express a
+A funnel finds, for each key of a stream (each user, order, machine), the longest prefix of its steps that the key's
+events have, in this order and within a window. Funnels have a function of their own beside queries, because they are
+common and databases define them in many ways. The definition is in semantics/funnels.py. If CEL can express a
 funnel, `Funnel.query` is its query. This module converts the columns of a stream to the arrays that the loops of
 automata/funnels.py read, and the computed levels to tables for analysts.
 """
@@ -46,10 +46,10 @@ MICROSECONDS, NANOSECONDS = 10**6, 10**9
 
 @dataclass(frozen=True)
 class StepCount:
-    """The number of keys that reached a step.
+    """Count the keys that reached one step, with their rates and times.
 
-    rate: these keys as a share of those that reached the first step. of_previous: these keys as a share of those that
-    reached the step before. median: the median time from the step before, in seconds (or in the unit of the window's
+    rate: these keys as a share of the keys of the first step. of_previous: these keys as a share of the keys of the
+    step before. median: the median time from the step before, in seconds (or in the unit of the window's
     attribute); None for the first step, for a step that no key reached, and for events without times.
     """
 

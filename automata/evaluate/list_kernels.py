@@ -1,6 +1,6 @@
 """Evaluate without windows in compiled loops: Algorithm 2 of tods21, on lists of nodes in one flat array.
 
-evaluate/jit.py says why the loops are long and have a parameter for each array. The readable twins are
+evaluate/jit.py explains why the loops are long and have a parameter for each array. The readable twins are
 ces.Evaluation (update) and ces.CompactComplexEventSet (the data structure, enumeration). A list grows at its
 front, and the nodes after a node never change. So the list of the children of a node stays as it was. A list is given
 by its first node. The nodes are the columns of tree, int32 [3 or 4, N]:

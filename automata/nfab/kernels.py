@@ -1,6 +1,6 @@
 """Follow the runs of a SASE+ query in compiled loops over flat arrays; the readable twin is evaluate.BlockRunner.
 
-automata/evaluate/jit.py says why the loops are long and have a parameter for each array.
+automata/evaluate/jit.py explains why the loops are long and have a parameter for each array.
 
 Arrays, with n events, D columns that conditions read, P states, C registers:
 

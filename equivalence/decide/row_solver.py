@@ -1,6 +1,6 @@
-"""Ask z3 whether a partition can have a word, which says for each row which conditions are true.
+"""Search with z3 for a table in which given conditions are true at each row: a word lists these conditions by row.
 
-The answer is a fact that refutes the word, or a table that has it. z3 gets a weaker model of some expressions
+The result is a fact that refutes the word, or a table that has it. z3 gets a weaker model of some expressions
 (`SymbolicRows`), so a word that it refutes is impossible in every table. A table that z3 finds may still not have the
 word, so each table is checked by the definition.
 """

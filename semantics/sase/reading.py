@@ -17,7 +17,7 @@ from cerify.semantics.values import Value
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A choice of one answer for each question on which implementations differ.
+    """A choice of meaning wherever implementations of SASE+ differ.
 
     last_kleene: a Kleene plus in last place without a condition on a[a.LEN] is a match when it stops (maximal), or
         after each of its events (every).
@@ -25,8 +25,8 @@ class Reading:
     stream_end: at the end of a finite stream a Kleene plus stops and windows are over (stops), or both wait for more
         events (waits).
     window: last.time - first.time < W (open), or <= W (closed).
-    kleene_skips: which events a Kleene plus under skip_till_next_match skips: those that it cannot select itself (own),
-        or only those that the next component cannot select either (neither).
+    kleene_skips: a Kleene plus under skip_till_next_match skips every event that it cannot select itself (own), or only
+        if the next component cannot select it either (neither).
     negation_in_front: a negated first component looks back to the window's beginning, or to the stream's.
     negated_series: the strategy of a negated Kleene plus determines which of its series count, or any series counts.
     non_overlap: which of the overlapping matches of a partition is output: the match that ends first, the match that

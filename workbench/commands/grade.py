@@ -132,12 +132,12 @@ class GradeArguments:
 @click.command()
 @takes(GradeArguments)
 def grade_command(args: GradeArguments) -> int:
-    """Practise: write a formula for a sentence.
+    """Practise by writing a formula for a sentence.
 
     Without arguments, list the exercises. With an ID, print its sentence. With an ID and a FORMULA, decide whether the
     formula expresses the sentence; if it does not, show a shortest stream on which it differs, and a hint. With --file,
-    mark a sheet of answers, with one point for each exercise. The exercises are those that --language, --session and
-    --exercises choose; without these options, those that are answered. With --folder, mark many such sheets; a file
+    mark a sheet of answers, with one point for each exercise. --language, --session and --exercises choose
+    the exercises; without these options, the answered exercises count. With --folder, mark many such sheets; a file
     that cannot be read gets no points and a reason.
 
     Exit status: 0 if the formula is right (for a sheet: if all formulas are; for a folder: if every file could be
