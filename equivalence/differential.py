@@ -719,7 +719,7 @@ def _case(obj: dict[str, Any], plan: CampaignPlan, where: str) -> tuple[Any, Str
     if not isinstance(text := obj["query"], str):
         raise TypeError("a query is a text")
     schema = None if obj["schema"] is None else schema_of_json(obj["schema"])
-    return plan.language.parse(text), stream_of_json(obj["events"], schema, where)
+    return plan.language.parse(text), stream_of_json(obj["events"], schema, where, keep_nulls=True)
 
 
 def _json_answer(given: Answer) -> Any:

@@ -37,6 +37,7 @@ from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import TIME, Event, Match, Stream
 from cerify.semantics.packages import installed
 from cerify.semantics.patterns import NotCovered, PatternError, match_same_texts
+from cerify.semantics.schemas import NULL
 from cerify.semantics.sigma import syntax as sigma
 from cerify.semantics.sigma.denote import DetectionTests, SigmaAlert, alerts_of, detection_test, satisfies
 from cerify.semantics.sigma.parse import parse, show_documents
@@ -83,7 +84,8 @@ def random_detection(rng: Random, name: str, conditions: bool = True) -> dict[st
     detection: dict[str, Any] = {"selection": selection, "condition": "selection"}
     if conditions and rng.random() < 0.4:
         tests = ({"size|gte": 1}, {"size": 1}, {"user|startswith": "a"}, {"user|contains|cased": "n"}, {"host": "H1"})
-        detection["other"] = rng.choice((*tests, {"size": None}, {"host|re": "h[12]"}))
+        more = ({"size": None}, {"host|re": "h[12]"}, {"host|exists": True}, {"size|exists": False})
+        detection["other"] = rng.choice((*tests, *more))
         detection["condition"] = rng.choice(("selection and other", "selection and not other", "1 of them"))
     return {"title": name, "name": name, "logsource": {"category": "test"}, "detection": detection}
 
@@ -132,6 +134,8 @@ def random_event(rng: Random, seconds: float) -> Event:
     for name, values in choices.items():
         if rng.random() < 0.85:
             attributes[name] = rng.choice(values)
+        elif rng.random() < 0.3:
+            attributes[name + NULL] = True
     return Event("event", attributes)
 
 
@@ -171,6 +175,10 @@ def sigma_to_cel(query: sigma.SigmaQuery, type_: str = "event") -> Formula:
     """
     if len(query.rules) != 1:
         raise Unsupported("several rules raise alerts; translate them one by one")
+    if there := [name for one in sigma.rules_of(query) for name in _fields_with_null(one)]:
+        raise Unsupported(
+            f"{there[0]}|exists cannot be translated: it is true of a field that is null, but in CEL a null is absent"
+        )
     (rule,) = query.rules
     if isinstance(rule, sigma.SigmaDetection):
         return eql_to_cel(eql.EqlQuery(eql.EventFilter(type_, rule.condition)))
@@ -203,6 +211,12 @@ def sigma_to_cel(query: sigma.SigmaQuery, type_: str = "event") -> Formula:
         case _:
             raise Unsupported(f"{rule.kind} with this condition cannot be translated to CEL")
     return parse_cel(f"{text} PER KEY [{', '.join(map(_name, rule.group_by))}]" if rule.group_by else text)
+
+
+def _fields_with_null(rule: sigma.SigmaRule) -> list[str]:
+    """Return the fields that a detection requires to be there, even with null."""
+    nodes = subtrees(rule.condition) if isinstance(rule, sigma.SigmaDetection) else ()
+    return list(dict.fromkeys(name for node in nodes if (name := sigma.field_there(node)) is not None))
 
 
 def _least(rule: sigma.SigmaCorrelation) -> int:
@@ -299,7 +313,8 @@ class LogSearch:
                     self.equal.setdefault(one, []).append(other)
                     self.equal.setdefault(other, []).append(one)
         self.coerced = list(dict.fromkeys((name, change) for query in queries for _, name, change in _coercions(query)))
-        self.tested = [name for name in dict.fromkeys(fields_) if name not in known]
+        self.tested = [name for name in dict.fromkeys(fields_) if name not in known and not name.endswith(NULL)]
+        self.null = list(dict.fromkeys(name for rule in self.detections for name in _fields_with_null(rule)))
         self._spans = sorted({rule.seconds * SECOND for rule in self.correlations})
         self._linked = _find_linked_fields(self.correlations)
         self._events: dict[tuple[int, int], tuple[_Draft, Event]] = {}  # a draft is kept, so that its identity is
@@ -628,6 +643,9 @@ class LogSearch:
                 yield substitute(base[i].having(name, other))
         for name in self.tested:
             yield substitute(base[i].having(name, None))
+        for name in self.null:
+            for value in (True, None):
+                yield substitute(base[i].having(name, None).having(name + NULL, value))
         yield from (substitute(draft) for draft in self._coerced(base[i]))
         for letter in self.letters:
             yield substitute(base[i].with_letter(letter))
@@ -654,6 +672,7 @@ class LogSearch:
         for name in self.groups if len(letters) > 1 else ():  # the events of one rule in another group
             for letter in letters:
                 yield tuple(self._with_value(draft, name, "b") if draft.letter == letter else draft for draft in base)
+        yield from (tuple(d.having(name, None).having(name + NULL, True) for d in base) for name in self.null)
         for absent in (*((name,) for name in self.tested), *self._fields_of_groups()):
             drafts = base
             for name in absent:
@@ -963,8 +982,9 @@ CASES = {"in": "in its own case", "like": "in its own case", "in~": "in any case
 
 def _mutants(rule: sigma.SigmaRule) -> Iterator[tuple[str, sigma.SigmaRule]]:
     if isinstance(rule, sigma.SigmaDetection):
-        mutants = condition_mutants(rule.condition, sigma.show_condition, CASES)
-        for words, condition in (*mutants, *mistakes_of_converters(rule.condition)):
+        mutants = condition_mutants(_with_exists(rule.condition), lambda one: sigma.show_condition(_there(one)), CASES)
+        own = ((words, _there(condition)) for words, condition in mutants)
+        for words, condition in (*own, *mistakes_of_converters(rule.condition)):
             yield f"{rule.name}: {words}", replace(rule, condition=condition)
         return
     for i, part in enumerate(rule.rules):
@@ -1006,6 +1026,25 @@ def _mutants(rule: sigma.SigmaRule) -> Iterator[tuple[str, sigma.SigmaRule]]:
     other_kind = {"temporal": "temporal_ordered", "temporal_ordered": "temporal", "value_count": "event_count"}
     if rule.kind in other_kind:
         yield f"{rule.name}: type {other_kind[rule.kind]}", replace(rule, kind=other_kind[rule.kind])  # type: ignore[arg-type]
+
+
+EXISTS = "[exists]"
+
+
+def _with_exists(condition: eql.Condition) -> eql.Condition:
+    """Return a condition with a single test, of the field `name[exists]`, for each `name|exists`."""
+    if (name := sigma.field_there(condition)) is not None:
+        return eql.FieldComparison("!=", eql.EventField(name + EXISTS), sigma.ABSENT)
+    return rebuilt(condition, [_with_exists(part) for part in children(condition)])
+
+
+def _there(condition: eql.Condition) -> eql.Condition:
+    """Return a condition that `_with_exists` has changed with `name|exists` as it was."""
+    match condition:
+        case eql.FieldComparison(sign, eql.EventField(name), _) if name.endswith(EXISTS):
+            found = sigma.there(name.removesuffix(EXISTS))
+            return found if sign == "!=" else eql.NegatedCondition(found)
+    return rebuilt(condition, [_there(part) for part in children(condition)])
 
 
 def _other_groups(rule: sigma.SigmaCorrelation) -> Iterator[tuple[str, sigma.SigmaCorrelation]]:
@@ -1054,6 +1093,8 @@ LOST = "parentheses lost"
 
 
 def _mistakes_at(condition: eql.Condition) -> Iterator[tuple[str, eql.Condition]]:
+    if (without := lose_nulls(condition)) != condition and sigma.field_there(condition) is not None:
+        yield "null as absent", without
     match condition:
         case eql.NegatedCondition(part):
             if isinstance(part, eql.AnyConditions | eql.AllConditions):
@@ -1093,6 +1134,13 @@ def _mistakes_at(condition: eql.Condition) -> Iterator[tuple[str, eql.Condition]
 
 def _all(parts: tuple[eql.Condition, ...]) -> eql.Condition:
     return parts[0] if len(parts) == 1 else eql.AllConditions(parts)
+
+
+def lose_nulls(condition: eql.Condition) -> eql.Condition:
+    """Return a condition in which a field that is null does not exist."""
+    if (name := sigma.field_there(condition)) is not None:
+        return eql.FieldComparison("!=", eql.EventField(name), sigma.ABSENT)
+    return rebuilt(condition, [lose_nulls(part) for part in children(condition)])
 
 
 def lose_network_parentheses(condition: eql.Condition) -> eql.Condition:
@@ -1251,6 +1299,7 @@ def features_of(rule: sigma.SigmaRule) -> Iterator[str]:
     if isinstance(rule, sigma.SigmaDetection):
         yield from ["network"] * (compare_networks_as_texts(rule.condition) != rule.condition)
         yield from ["network-beside"] * (lose_network_parentheses(rule.condition) != rule.condition)
+        yield from ["exists"] * bool(_fields_with_null(rule))
         for node in subtrees(rule.condition):
             if isinstance(node, eql.NegatedCondition):
                 yield "not"
@@ -1395,7 +1444,7 @@ def _readings_without_effect(query: sigma.SigmaQuery) -> Iterator[str]:
                     needed["null_values=kept"] |= {(-1, name) for name in values if name not in part.group_by}
     filters = [eql.EventFilter(None, rule.condition) for rule in detections]
     names = list(dict.fromkeys(name for pairs in needed.values() for _, name in pairs))
-    filters += [eql.EventFilter(None, eql.FieldComparison("!=", eql.EventField(n), NULL)) for n in names]
+    filters += [eql.EventFilter(None, eql.FieldComparison("!=", eql.EventField(n), sigma.ABSENT)) for n in names]
     alphabet = FilterAlphabet(filters, False)
     for words, pairs in needed.items():
         if all(i >= 0 and alphabet.implies(i, len(detections) + names.index(name)) for i, name in sorted(pairs)):
@@ -1404,9 +1453,6 @@ def _readings_without_effect(query: sigma.SigmaQuery) -> Iterator[str]:
     alphabet = FilterAlphabet([*filters[: len(detections)], *known], False)
     if alphabet.agree((i, len(detections) + i) for i in range(len(detections))):
         yield from ["absent=unknown"] * alphabet.exact
-
-
-NULL = eql.FieldConstant(None)
 
 
 def _known_true(condition: eql.Condition, truth: bool = True) -> eql.Condition:
@@ -1419,9 +1465,9 @@ def _known_true(condition: eql.Condition, truth: bool = True) -> eql.Condition:
             return kind(tuple(_known_true(part, truth) for part in parts))
     if truth:
         return condition
-    if isinstance(condition, eql.FieldComparison) and NULL in (condition.left, condition.right):
+    if isinstance(condition, eql.FieldComparison) and sigma.ABSENT in (condition.left, condition.right):
         return eql.NegatedCondition(condition)
-    there = (eql.FieldComparison("!=", field, NULL) for field in eql.fields_of(condition))
+    there = (eql.FieldComparison("!=", field, sigma.ABSENT) for field in eql.fields_of(condition))
     return eql.AllConditions((eql.NegatedCondition(condition), *there))
 
 

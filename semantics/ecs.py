@@ -26,6 +26,7 @@ from cerify.semantics.events import TIME, Event, Stream
 from cerify.semantics.file_shapes import PACKED, require_known_kind, unpacked
 from cerify.semantics.files import STDIN, expand_pattern, naming_file, open_source
 from cerify.semantics.json_events import parse_json
+from cerify.semantics.schemas import NULL
 from cerify.semantics.tables import SAVE_AS_UTF_8, CsvSource, what_else
 from cerify.semantics.values import FRACTION, INT64, Value, parse_time
 
@@ -37,29 +38,36 @@ SHORT_TIME = len("2026-01-31T12:00:00.250000Z")
 
 
 def read_ecs(
-    source: str | Path | Sequence[str | Path], category_field: str = CATEGORY, time_field: str = TIMESTAMP
+    source: str | Path | Sequence[str | Path],
+    category_field: str = CATEGORY,
+    time_field: str = TIMESTAMP,
+    keep_nulls: bool = False,
 ) -> Stream:
     """Return the events of a file, a folder, a pattern, standard input ("-"), or a list of these.
 
     A file has one document on each line, or one array of documents. Search hits, with the document in `_source`, are
     read too, and gzip and Zstandard files are unpacked. In a folder all JSON files are read, in the order of their
-    names. Events keep the order of the files. Time digits beyond microseconds are cut off, with an InputWarning. Raises
-    InputError, which names file, line and field.
+    names. Events keep the order of the files. Time digits beyond microseconds are cut off, with an InputWarning.
+    keep_nulls: see `NULL`. Raises InputError, which names file, line and field.
     """
     files = [file for one in _sources(source) for file in _files_of(one)]
-    S = stream_of_documents((one for file in files for one in _documents(file)), category_field, time_field)
+    documents = (one for file in files for one in _documents(file))
+    S = stream_of_documents(documents, category_field, time_field, keep_nulls)
     if not len(S):
         raise InputError(f"{', '.join(map(str, _sources(source)))}: no events; write one document on each line")
     return S
 
 
 def stream_of_documents(
-    documents: Iterable[tuple[object, str]], category_field: str = CATEGORY, time_field: str = TIMESTAMP
+    documents: Iterable[tuple[object, str]],
+    category_field: str = CATEGORY,
+    time_field: str = TIMESTAMP,
+    keep_nulls: bool = False,
 ) -> Stream:
     """Return the events of pairs (document, place); messages name the place. Raises InputError."""
     cut: list[str] = []
     events = [
-        event_of_document(document, where, category_field, time_field, cut)
+        event_of_document(document, where, category_field, time_field, cut, keep_nulls)
         for document, where in timed_items(documents)
     ]
     if cut:
@@ -128,10 +136,12 @@ def event_of_document(
     category_field: str = CATEGORY,
     time_field: str = TIMESTAMP,
     cut: list[str] | None = None,
+    keep_nulls: bool = False,
 ) -> Event:
     """Return the event of a document; an InputError names its place, `where`.
 
-    Time digits beyond microseconds are cut off; `where` is then added to `cut`, if `cut` is empty.
+    Time digits beyond microseconds are cut off; `where` is then added to `cut`, if `cut` is empty. keep_nulls: whether
+    a field that is null, or an array of nulls alone, has an attribute (see `NULL`).
 
     >>> event_of_document({"event": {"category": ["process"]}, "process.args": ["a", "b"]}, "line 1").attributes
     {'event.category': 'process', 'process.args': 'a', 'process.args[1]': 'b'}
@@ -141,7 +151,9 @@ def event_of_document(
     if not isinstance(document, Mapping):
         raise InputError(f"{where}: an event is a JSON object, not {type(document).__name__}")
     attributes: dict[str, Value] = {}
-    _collect(document, "", attributes, where, 0)
+    nulls: dict[str, None] | None = {} if keep_nulls else None
+    _collect(document, "", attributes, where, 0, nulls)
+    attributes |= {name + NULL: True for name in nulls or () if name not in attributes and name != time_field}
     time = attributes.pop(time_field, None)
     if time is not None:
         attributes[TIME] = _time(time, where, time_field, [] if cut is None else cut)
@@ -161,13 +173,15 @@ def document_of_event(event: Event) -> dict[str, Any]:
     arrays: dict[str, list[Any]] = {}
     for name, value in event.attributes.items():
         base, bracket, _ = name.partition("[")
-        if name != TIME:
+        if name.endswith(NULL):
+            arrays.setdefault(name.removesuffix(NULL), [])
+        elif name != TIME:
             plain = value.isoformat().replace("+00:00", "Z") if isinstance(value, datetime) else value
             arrays.setdefault(base if bracket and base in event.attributes else name, []).append(plain)
     if CATEGORY not in arrays and event.type != UNCATEGORIZED:
         arrays[CATEGORY] = [event.type]
     for name, values in sorted(arrays.items()):
-        _set_nested(document, name, values[0] if len(values) == 1 else values)
+        _set_nested(document, name, values if len(values) > 1 else next(iter(values), None))
     return document
 
 
@@ -180,10 +194,18 @@ def _set_nested(document: dict[str, Any], name: str, value: Any) -> None:
         document[name] = value
 
 
-def _collect(fields: Mapping[str, Any], prefix: str, attributes: dict[str, Value], where: str, depth: int) -> None:
+def _collect(
+    fields: Mapping[str, Any],
+    prefix: str,
+    attributes: dict[str, Value],
+    where: str,
+    depth: int,
+    nulls: dict[str, None] | None,
+) -> None:
     """Add the fields of an object, and of the objects in it, to `attributes` under their dotted names.
 
-    The code compares exact types for speed: it runs once for each value.
+    The names of fields that are null, or arrays with a null, are added to `nulls` unless it is None. The code compares
+    exact types for speed: it runs once for each value.
     """
     for key, value in fields.items():
         name = prefix + key
@@ -193,15 +215,19 @@ def _collect(fields: Mapping[str, Any], prefix: str, attributes: dict[str, Value
         elif kind is dict:
             if depth >= DEEPEST:
                 raise InputError(f"{where}, field {name!r}: objects are nested more than {DEEPEST} deep")
-            _collect(value, f"{name}.", attributes, where, depth + 1)
+            _collect(value, f"{name}.", attributes, where, depth + 1, nulls)
         elif kind is list:
+            if nulls is not None and None in value:
+                nulls[name] = None
             for inner in _flat(value, name, where):
                 if type(inner) is dict:
-                    _collect(inner, f"{name}.", attributes, where, depth + 1)
+                    _collect(inner, f"{name}.", attributes, where, depth + 1, nulls)
                 else:
                     _add(attributes, name, inner)
         elif value is not None:
             _add(attributes, name, value)
+        elif nulls is not None:
+            nulls[name] = None
 
 
 def _flat(values: list[Any], name: str, where: str, depth: int = 0) -> Iterator[Any]:

@@ -93,6 +93,7 @@ def read_stream(
     object_type: str | None = None,
     header: Sequence[str] | None = None,
     sort: bool = False,
+    keep_nulls: bool = False,
 ) -> Stream:
     r"""Read the events of a file, or of standard input if the source is "-". Raises InputError.
 
@@ -116,7 +117,8 @@ def read_stream(
     names: {"start": "begin"} reads the type start as begin. records is the path to the list of events in a file that is
     one JSON object, such as "Records". object_type is for OCEL logs: an event is read once for each of its objects of
     this type; None reads each event once. header has the column names of a CSV file without a header. With sort, events
-    are sorted by time, and positions count in that order.
+    are sorted by time, and positions count in that order. With keep_nulls, a field x that is null in JSON gives the
+    attribute x[null], which is true; in CSV and Parquet, null is an absent field.
 
     Files are unpacked (gzip, Zstandard), and their fields may be separated by semicolons, tabs or bars. Several files
     are read as one stream, in the given order; the files of a pattern such as "logs/*.jsonl", in the order of their
@@ -124,7 +126,7 @@ def read_stream(
     """
     times = TimeReading(time_unit, time_format, round_times)
     reading = FieldReading(
-        type_column, time_column, default_type, times, texts, rename_types, records, object_type, header
+        type_column, time_column, default_type, times, texts, rename_types, records, object_type, header, keep_nulls
     )
     S = _read_all(source, reading, format, schema, attributes)
     return _finish(S, source, reading, sort)
@@ -148,6 +150,7 @@ def as_stream(
     object_type: str | None = None,
     header: Sequence[str] | None = None,
     sort: bool = False,
+    keep_nulls: bool = False,
 ) -> Stream:
     """Return the stream of any source: a Stream, events, dicts, a table or frame, or the path of a file.
 
@@ -161,7 +164,7 @@ def as_stream(
     """
     times = TimeReading(time_unit, time_format, round_times)
     reading = FieldReading(
-        type_column, time_column, default_type, times, texts, rename_types, records, object_type, header
+        type_column, time_column, default_type, times, texts, rename_types, records, object_type, header, keep_nulls
     )
     if is_path(source):
         S = _read_all(source, reading, format, schema, attributes)

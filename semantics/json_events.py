@@ -22,6 +22,7 @@ from cerify.semantics.errors import InputError, shortened
 from cerify.semantics.events import TIME, TYPE, Event, Order, Schema, Stream
 from cerify.semantics.nanoseconds import NanosecondTime
 from cerify.semantics.packages import naming_extras
+from cerify.semantics.schemas import NULL, named_values
 from cerify.semantics.tables import SAVE_AS_UTF_8, what_else
 from cerify.semantics.values import (
     INT64,
@@ -108,10 +109,12 @@ def _require_whole_pairs(text: str, where: str) -> None:
         )
 
 
-def event_of_json(obj: object, schema: Schema | None, where: str, fields: Mapping[str, str] = {}) -> Event:
+def event_of_json(
+    obj: object, schema: Schema | None, where: str, fields: Mapping[str, str] = {}, keep_nulls: bool = False
+) -> Event:
     """Return the event of a parsed JSON object; `where` is its place, which an InputError names.
 
-    fields are the names that messages give to "type" and "time", if the file has others.
+    fields are the names that messages give to "type" and "time", if the file has others. keep_nulls: see `NULL`.
     """
     if not isinstance(obj, dict):
         raise InputError(f"{where}: an event is a JSON object, not {kind_in_json(obj)}")
@@ -125,7 +128,10 @@ def event_of_json(obj: object, schema: Schema | None, where: str, fields: Mappin
         raise InputError(f"{where}: unknown event type {type_!r}; the schema has {format_names(schema.types)}")
     attributes: dict[str, Value] = {}
     for name, value in obj.items():
-        if name == TYPE or value is None:
+        if name == TYPE:
+            continue
+        if value is None:
+            attributes |= {name + NULL: True} if keep_nulls and schema is None and name != TIME else {}
             continue
         field = fields.get(name, name)
         if (value_type := types.get(name)) is not None:
@@ -144,14 +150,19 @@ def event_of_json(obj: object, schema: Schema | None, where: str, fields: Mappin
 
 
 def stream_of_json(
-    events: Iterable[object], schema: Schema | None, where: str, default_type: str | None = None
+    events: Iterable[object],
+    schema: Schema | None,
+    where: str,
+    default_type: str | None = None,
+    keep_nulls: bool = False,
 ) -> Stream:
     """Return the stream of the parsed events; without a schema they have to agree on the type of each attribute.
 
-    default_type is the type of events without a type; None makes such events an error.
+    default_type is the type of events without a type; None makes such events an error. keep_nulls: see `NULL`.
     """
     typed = ({TYPE: default_type, **obj} if default_type and isinstance(obj, dict) else obj for obj in events)
-    stream = Stream([event_of_json(obj, schema, f"{where}, event {i}") for i, obj in enumerate(typed)], schema)
+    read = (event_of_json(obj, schema, f"{where}, event {i}", {}, keep_nulls) for i, obj in enumerate(typed))
+    stream = Stream(list(read), schema)
     stream.fits = True
     seen: dict[str, tuple[int, ValueType]] = {}
     for i, event in enumerate(stream):
@@ -172,7 +183,8 @@ def json_of_event(event: Event) -> dict[str, Any]:
         raise InputError(
             f"field {TYPE!r}: this field holds the event type, so no attribute can have this name; rename the attribute"
         )
-    return {TYPE: event.type} | {name: _json_of_value(value, name) for name, value in event.attributes.items()}
+    values = {name: None if value is None else _json_of_value(value, name) for name, value in named_values(event)}
+    return {TYPE: event.type} | values
 
 
 def schema_of_json(obj: object) -> Schema:

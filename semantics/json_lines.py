@@ -31,7 +31,7 @@ def read_json_lines(source: CsvSource, schema: Schema | None, reading: FieldRead
     require_text(source)
     if schema is not None:
         return _fitting(source, schema, reading)
-    if reading.records is None and source.is_large and installed("pyarrow"):
+    if reading.records is None and not reading.keep_nulls and source.is_large and installed("pyarrow"):
         found = table_of_json_lines(source, reading)
         if found is not None:
             warn_of_units(source.name, found.notes)

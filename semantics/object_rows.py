@@ -14,7 +14,7 @@ from typing import Any
 from cerify.semantics.arguments import format_names, short_repr
 from cerify.semantics.errors import InputError
 from cerify.semantics.nanoseconds import NanosecondTime
-from cerify.semantics.schemas import TIME, TYPE, Event, Schema
+from cerify.semantics.schemas import NULL, TIME, TYPE, Event, Schema
 from cerify.semantics.time_columns import (
     NO_TYPE,
     BadTime,
@@ -267,6 +267,8 @@ class ObjectRows:
             if name == type_column:
                 type_ = value
                 continue
+            if value is None and self._reading.keep_nulls and name not in (TYPE, TIME, time_column):
+                name, value = f"{name}{NULL}", True
             if value is None or name == TYPE:
                 continue  # the field that --type names takes this name
             if time_column is not None:

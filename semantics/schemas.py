@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Literal, get_args
@@ -13,6 +13,11 @@ from cerify.semantics.values import KIND_OF, TimeUnit, Value, ValueType, is_text
 
 TYPE = "type"  # the reserved key, and column, of an event's type
 TIME = "time"  # the reserved key, and column, of an event's time
+NULL = "[null]"
+"""The end of the name of an attribute which is true if a field is null: x[null] for the field x.
+
+Only readers for a language that distinguishes a null from an absent field keep nulls in this way.
+"""
 
 Order = Literal["strict", "non-decreasing", "any"]
 """How times may follow each other: each is later than all before it, none is earlier, or any order.
@@ -31,6 +36,15 @@ class Event:
     def get(self, name: str) -> Value | None:
         """Return the value of an attribute, or None if the event does not have the attribute."""
         return self.attributes.get(name)
+
+
+def named_values(event: Event) -> Iterator[tuple[str, Value | None]]:
+    """Yield the fields of an event with their values; None for a field that is null (see `NULL`)."""
+    for name, value in event.attributes.items():
+        if not name.endswith(NULL):
+            yield name, value
+        elif (field_name := name.removesuffix(NULL)) not in event.attributes:
+            yield field_name, None
 
 
 UNIT_TYPES: Mapping[str, TimeUnit] = {f"timestamp[{unit}]": unit for unit in get_args(TimeUnit)}

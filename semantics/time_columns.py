@@ -114,6 +114,7 @@ class FieldReading:
     records: the path to the list of events in a file that is one JSON object.
     header: the column names of a CSV file without a header.
     object_type: for OCEL logs: an event is read once for each of its objects of this type.
+    keep_nulls: whether fields that are null in JSON have an attribute (see `NULL`).
     """
 
     type_column: str = TYPE
@@ -125,6 +126,7 @@ class FieldReading:
     records: str | None = None
     object_type: str | None = None
     header: Sequence[str] | None = None
+    keep_nulls: bool = False
 
     @property
     def reserved(self) -> dict[str, str]:

@@ -22,6 +22,7 @@ from cerify.semantics.eql.conditions import CATEGORY, TIMESTAMP, Truth, conditio
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import TIME, Event, Schema
 from cerify.semantics.packages import z3
+from cerify.semantics.schemas import NULL
 from cerify.semantics.values import Value, joined, value_type_of
 
 Values: TypeAlias = tuple[Value, ...]
@@ -48,7 +49,7 @@ class EventLetter:
         found: dict[str, Value] = {}
         for name, values in self.fields:
             for n, value in enumerate(values):
-                found[f"{name}[{n}]" if n else name] = value
+                found[f"{name}[{n}]" if n else name] = value if not name.endswith(NULL) else True
         return found
 
     def event(self, more: Mapping[str, Value | None] = {}) -> Event:

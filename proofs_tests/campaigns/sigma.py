@@ -25,6 +25,7 @@ from cerify.equivalence.sigma import PROFILES, random_documents, random_log, sig
 from cerify.languages.language import Options
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import TIME, Event
+from cerify.semantics.json_events import json_of_event
 from cerify.semantics.sigma.denote import alerts_of
 from cerify.semantics.sigma.parse import parse, show_documents
 
@@ -39,7 +40,7 @@ class BruteForce:
 
     def __init__(self, documents: Sequence[dict[str, Any]], log: Sequence[Event]) -> None:
         self.documents = {document["name"]: document for document in documents}
-        self.log = [dict(e.attributes) for e in log]
+        self.log = [json_of_event(e) | {TIME: e.attributes[TIME]} for e in log]  # with null where a field is null
         self.t = [e[TIME] for e in self.log]
 
     def alerts(self, name: str = "outer") -> list[Alert]:
@@ -152,6 +153,8 @@ def _selects(selection: dict[str, Any], event: dict[str, Any]) -> bool:
 def _matches(key: list[str], wanted: Any, event: dict[str, Any]) -> bool:
     field, *modifiers = key
     value = event.get(field)
+    if modifiers == ["exists"]:
+        return (field in event) == wanted
     if isinstance(wanted, list):
         return any(_matches(key, one, event) for one in wanted)
     if wanted is None or value is None:

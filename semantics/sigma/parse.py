@@ -26,6 +26,7 @@ from cerify.semantics.sigma.syntax import (
     SigmaRule,
     Threshold,
     rules_of,
+    there,
 )
 
 KEYWORDS = "message"
@@ -368,7 +369,7 @@ def _value(field: eql.EventField, value: Any, rule: str) -> eql.Condition:
         case types.SigmaNull():
             return eql.FieldComparison("==", field, eql.FieldConstant(None))
         case types.SigmaExists():
-            return eql.FieldComparison("!=" if value else "==", field, eql.FieldConstant(None))
+            return there(field.name) if value else eql.NegatedCondition(there(field.name))
         case types.SigmaCompareExpression():
             sign = {"LT": "<", "LTE": "<=", "GT": ">", "GTE": ">=", "NEQ": "!="}[value.op.name]
             return eql.FieldComparison(sign, field, eql.FieldConstant(_number(value.number)))  # type: ignore[arg-type]

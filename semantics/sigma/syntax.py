@@ -12,6 +12,7 @@ from dataclasses import field
 from typing import ClassVar, Literal, TypeAlias, get_args
 
 from cerify.semantics.eql import syntax as eql
+from cerify.semantics.schemas import NULL
 from cerify.semantics.trees import Tree
 
 CorrelationKind: TypeAlias = Literal[
@@ -91,6 +92,20 @@ def rules_of(query: SigmaQuery) -> Iterator[SigmaRule]:
         yield from below(rule)
 
 
+def there(name: str) -> eql.Condition:
+    """Return the condition that an event has a field, whose value may be null."""
+    return eql.AnyConditions(tuple(eql.FieldComparison("!=", eql.EventField(n), ABSENT) for n in (name, name + NULL)))
+
+
+def field_there(condition: eql.Condition) -> str | None:
+    """Return the name of the field if the condition is that of `there`; else None."""
+    match condition:
+        case eql.AnyConditions((eql.FieldComparison("!=", eql.EventField(name), _), _)) if condition == there(name):
+            return name
+    return None
+
+
+ABSENT = eql.FieldConstant(None)
 SIGNS: Mapping[str, str] = {"<": "lt", "<=": "lte", ">": "gt", ">=": "gte"}
 """The modifiers for comparisons with numbers."""
 
@@ -101,16 +116,19 @@ def show_condition(condition: eql.Condition) -> str:
     >>> show_condition(eql.NegatedCondition(eql.ValueLookup("like", eql.EventField("User"), ("*$",))))
     'not User|cased: "*$"'
     """
+    if (field_name := field_there(condition)) is not None:
+        return f"{field_name}|exists: true"
     match condition:
         case eql.AllConditions(parts) | eql.AnyConditions(parts):
             word = " and " if isinstance(condition, eql.AllConditions) else " or "
             return word.join(map(_in_brackets, parts))
         case eql.NegatedCondition(part):
-            return f"not {_in_brackets(part)}"
+            name = field_there(part)
+            return f"not {_in_brackets(part)}" if name is None else f"{name}|exists: false"
         case eql.FieldComparison("==", eql.EventField(name), eql.EventField(other)):
             return f"{name}|fieldref: {other}"
         case eql.FieldComparison("!=", eql.EventField(name), eql.FieldConstant(None)):
-            return f"{name}|exists: true"
+            return f'{name}: "*"'
         case eql.FieldComparison(sign, eql.EventField(name), eql.FieldConstant() as constant):
             modifier = "" if sign == "==" else f"|{SIGNS.get(sign, 'neq')}"
             return f"{name}{modifier}: {eql.show_condition(constant)}"
@@ -128,7 +146,7 @@ def show_condition(condition: eql.Condition) -> str:
 
 
 def _in_brackets(part: eql.Condition) -> str:
-    several = isinstance(part, eql.AllConditions | eql.AnyConditions)
+    several = isinstance(part, eql.AllConditions | eql.AnyConditions) and field_there(part) is None
     return f"({show_condition(part)})" if several else show_condition(part)
 
 

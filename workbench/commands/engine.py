@@ -140,7 +140,8 @@ def run(message: dict[str, Any], served: Served) -> dict[str, Any]:
     with errors_in(query):
         try:
             phi, schema = _typed(language, query, json.dumps(message.get("schema")))
-            S = stream_of_json(message["events"], schema, "events", language.row_type)
+            nulls = language.syntax.keeps_nulls
+            S = stream_of_json(message["events"], schema, "events", language.row_type, nulls)
             wants_rows = message.get("output") == "rows"
             output: Output = "matches" if wants_rows else message.get("output", "matches")
             options = Options(output, consumption=Consumption.from_value(message.get("consumption", "none")))

@@ -54,6 +54,7 @@ from cerify.semantics.files import write_bytes
 from cerify.semantics.json_events import parse_json, text_of
 from cerify.semantics.match_frames import MatchColumns, Matches, OutputFormat, shown_cell, written_table
 from cerify.semantics.row_pattern.reading import DialectName, RowReading
+from cerify.semantics.schemas import named_values
 from cerify.semantics.values import Value, plain
 from cerify.terminal import echo, echo_lines, on_terminal, printable, table_lines
 
@@ -466,9 +467,8 @@ def _positions(positions: tuple[int, ...]) -> str:
 
 
 def _row(event: Event) -> str:
-    return printable(
-        " ".join([event.type, *(f"{name}={_encode_value(value)}" for name, value in event.attributes.items())])
-    )
+    values = ((name, "null" if value is None else _encode_value(value)) for name, value in named_values(event))
+    return printable(" ".join([event.type, *(f"{name}={value}" for name, value in values)]))
 
 
 def _encode_value(value: Value | timedelta) -> int | float | str:

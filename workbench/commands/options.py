@@ -390,7 +390,7 @@ class FileSource:
                     files, None if self.type_column == TYPE else self.type_column, self.time_column
                 )
         if own is None:
-            return self.read_stream(files, default_type or lang.row_type)
+            return self.read_stream(files, default_type or lang.row_type, lang.syntax.keeps_nulls)
         if (schema := self.schema_for(lang.name)) is not None:
             require_events_fit(own, schema, others=True)
         return self._as_asked(own, ", ".join(files), lang.title)
@@ -418,7 +418,9 @@ class FileSource:
                 )
         return sorted_by_time(S) if self.sort else S
 
-    def read_stream(self, file: str | tuple[str, ...], default_type: str | None = None) -> Stream:
+    def read_stream(
+        self, file: str | tuple[str, ...], default_type: str | None = None, keep_nulls: bool = False
+    ) -> Stream:
         """Read the events of one or several files, or of standard input for "-". Raises InputError."""
         if self.untyped_as == "":
             raise InputError("--default-type: the type of an event must not be empty")
@@ -439,6 +441,7 @@ class FileSource:
                 header=None if self.header is None else [name.strip() for name in self.header.split(",")],
                 object_type=self.object_type,
                 sort=self.sort,
+                keep_nulls=keep_nulls,
             )
         if self.time_column is not None and len(S) and not _has_time(S):
             files = (file,) if isinstance(file, str) else file

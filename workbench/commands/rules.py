@@ -145,7 +145,8 @@ def _cases_of(folder: RuleFolder, shown: Report) -> tuple[list[Case], int]:
                 logs = language.explanations.logs_for_engines(query).lines
             for line in logs:
                 number += 1
-                S = Stream([event_of_document(document, rule.path) for document in line["log"]])
+                nulls = language.syntax.keeps_nulls
+                S = Stream([event_of_document(one, rule.path, keep_nulls=nulls) for one in line["log"]])
                 if not has_one_kind_a_field(S):  # the protocol requires one type for each attribute
                     mixed += 1
                     continue

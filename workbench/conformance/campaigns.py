@@ -495,7 +495,7 @@ def read_known(path: Path, language: Language[Any]) -> KnownDisagreements:
 def _example(obj: Any, where: str, language: Language[Any]) -> KnownExample:
     try:
         schema = None if obj["schema"] is None else schema_of_json(obj["schema"])
-        stream = stream_of_json(obj["events"], schema, where)
+        stream = stream_of_json(obj["events"], schema, where, keep_nulls=language.syntax.keeps_nulls)
         return KnownExample(obj["cause"], language.syntax.parse(obj["query"]), stream, obj["output"], obj["got"])
     except (KeyError, TypeError):
         raise InputError(f"{where} is not a disagreement: give the output of `cerify fuzz --json`") from None

@@ -93,7 +93,7 @@ def case_of_line(text: str, where: str, seconds: float = SECONDS) -> Case:
     protocol.checked({"cmd": "run", **message}, "run", where)
     language = LANGUAGES[obj["language"]]
     schema = None if obj.get("schema") is None else _of_field("schema", where, partial(schema_of_json, obj["schema"]))
-    S = stream_of_json(obj["events"], schema, where, language.row_type)
+    S = stream_of_json(obj["events"], schema, where, language.row_type, language.syntax.keeps_nulls)
     phi = _of_field("query", where, partial(language.syntax.parse, obj["query"]))
     if schema is not None:
         _of_field("query", where, partial(language.syntax.require_typed, phi, schema))
@@ -291,7 +291,8 @@ class Claims:
 
     def why_not(self, case: Case) -> str:
         """Return why this engine is not given a case; "" if it is given the case."""
-        events = (event_of_json(event, None, case.id) for event in case.events)
+        nulls = LANGUAGES[case.language].syntax.keeps_nulls
+        events = (event_of_json(event, None, case.id, {}, nulls) for event in case.events)
         return self.objection(case.language, case.query, events, case.output)
 
     def restrict_case(self, case: Case) -> Case:

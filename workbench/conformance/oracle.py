@@ -116,7 +116,8 @@ class Oracle:
 def stream_of(case: Case) -> Stream:
     """Return the events of a case, with its schema."""
     schema = None if case.schema is None else schema_of_json(case.schema)
-    return stream_of_json(case.events, schema, case.id, LANGUAGES[case.language].row_type)
+    language = LANGUAGES[case.language]
+    return stream_of_json(case.events, schema, case.id, language.row_type, language.syntax.keeps_nulls)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

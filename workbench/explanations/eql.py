@@ -28,6 +28,7 @@ from cerify.semantics.eql.conditions import condition_test, has_category, keys_o
 from cerify.semantics.eql.denote import matches_of
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import ComplexEvent, Event, Match, Stream
+from cerify.semantics.schemas import NULL
 from cerify.semantics.values import show_seconds
 
 NEAREST = 3  # the most nearest matches that are listed
@@ -306,9 +307,14 @@ def _true_part(condition: eql.Condition, event: Event) -> eql.Condition:
     return condition if found is None or found == condition else _true_part(found, event)
 
 
-def values_text(condition: eql.Condition, event: Event) -> str:
-    names = dict.fromkeys(field.name for field in eql.fields_of(condition))
-    return ", ".join(f"{name} is {_value_text(event, name, 'absent or null')}" for name in names) or "it names no field"
+def values_text(condition: eql.Condition, event: Event, keeps_nulls: bool = False) -> str:
+    """Return the values of a condition's fields as text. keeps_nulls: whether events keep nulls (see `NULL`)."""
+
+    def absent(name: str) -> str:
+        return "absent or null" if not keeps_nulls else "null" if f"{name}{NULL}" in event.attributes else "absent"
+
+    names = dict.fromkeys(field.name.removesuffix(NULL) for field in eql.fields_of(condition))
+    return ", ".join(f"{name} is {_value_text(event, name, absent(name))}" for name in names) or "it names no field"
 
 
 def _value_text(event: Event, name: str, absent: str = "absent") -> str:

@@ -18,6 +18,7 @@ from cerify.semantics.cel.syntax import show_condition
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import TIME, ComplexEvent, Event, Match, Stream, Valuation, bindings_of
 from cerify.semantics.predicates import Attribute, holds, mentions, satisfied, show_value
+from cerify.semantics.schemas import named_values
 from cerify.semantics.trees import subtrees
 from cerify.semantics.values import Value
 from cerify.terminal import Line, lines_of, printable
@@ -96,7 +97,7 @@ def event(position: int, S: Stream, names: Iterable[str] | None = None) -> str:
 
 def row(event: Event) -> str:
     """Format an event's type and attributes on one line."""
-    said = (f"{name}={show_value(value)}" for name, value in event.attributes.items())
+    said = (f"{name}={'null' if value is None else show_value(value)}" for name, value in named_values(event))
     return printable(" ".join([event.type, *said]))
 
 

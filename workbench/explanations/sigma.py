@@ -27,6 +27,7 @@ from cerify.semantics.eql.conditions import condition_test, values_of
 from cerify.semantics.eql.reading import EqlReading
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import ComplexEvent, Event, Stream
+from cerify.semantics.schemas import NULL
 from cerify.semantics.sigma.denote import COMPARE, SECOND, AlertOccurrence, LogOfRules, SigmaAlert
 from cerify.semantics.sigma.syntax import (
     NUMERIC,
@@ -36,6 +37,7 @@ from cerify.semantics.sigma.syntax import (
     SigmaDetection,
     SigmaQuery,
     SigmaRule,
+    field_there,
     rules_of,
     show_condition,
 )
@@ -422,7 +424,7 @@ def _unsatisfied(rule: SigmaDetection, event: Event) -> Iterator[str]:
                     yield from failing(part, selection)
             case eql.NegatedCondition(part):
                 yield from excluding(part, names.get(part))
-            case eql.AnyConditions(parts) if len({field.name for field in eql.fields_of(condition)}) > 1:
+            case eql.AnyConditions(parts) if len({f.name.removesuffix(NULL) for f in eql.fields_of(condition)}) > 1:
                 reasons = [next(failing(part, selection), "") for part in parts]
                 yield cut(f"none of these holds: {'; '.join(reasons)}")
             case _:
@@ -432,7 +434,7 @@ def _unsatisfied(rule: SigmaDetection, event: Event) -> Iterator[str]:
         """Yield the parts that make a negated condition true, so that the event fails it."""
         selection = selection or names.get(condition)
         match condition:
-            case eql.AnyConditions(parts):
+            case eql.AnyConditions(parts) if field_there(condition) is None:
                 yield from excluding(next(one for one in parts if condition_test(one)(event) is True), selection)
             case eql.AllConditions(parts) if selection is None:
                 for part in parts:
@@ -448,7 +450,7 @@ def _unsatisfied(rule: SigmaDetection, event: Event) -> Iterator[str]:
 
 def _test_with_values(condition: eql.Condition, event: Event) -> str:
     """Return a condition as text, with the values of its fields. If only their case or type makes it false, say so."""
-    said, folded = f"{cut(show_condition(condition))}, and {values_text(condition, event)}", condition
+    said, folded = f"{cut(show_condition(condition))}, and {values_text(condition, event, True)}", condition
     if condition_test(condition)(event) is True:
         return said
     if isinstance(condition, eql.ValueLookup) and condition.operator == "regex":

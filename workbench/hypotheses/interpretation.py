@@ -798,7 +798,7 @@ def question_on(query: str, events: Sequence[Json]) -> EngineQuestion:
 @lru_cache(maxsize=1 << 15)
 def _stream_of_question(text: str) -> Stream:
     """Return the stream that JSON describes, cached because many templates ask about the same streams."""
-    return stream_of_json(json.loads(text), None, "a question")
+    return stream_of_json(json.loads(text), None, "a question", keep_nulls=True)
 
 
 def types(text: str) -> tuple[Json, ...]:

@@ -21,6 +21,7 @@ from cerify.equivalence.sigma import (
     features,
     features_of,
     lose_network_parentheses,
+    lose_nulls,
 )
 from cerify.hypotheses.interpretation import Axis, Choices, Interpretation, axes
 from cerify.semantics.arguments import Budget, choices
@@ -149,6 +150,12 @@ AXES = axes(
         "texts with cased: match in their own case; in any case",
     ),
     Axis(
+        "nulls",
+        ("there", "absent"),
+        ("exists",),
+        "a field that is null: exists; does not exist",
+    ),
+    Axis(
         "network-parentheses",
         ("kept", "lost"),
         ("network-beside",),
@@ -200,7 +207,7 @@ AXES = axes(
     ),
 )
 
-OF_CONDITIONS = tuple(AXES[name] for name in ("cased", "network-parentheses", "networks"))
+OF_CONDITIONS = tuple(AXES[name] for name in ("cased", "network-parentheses", "networks", "nulls"))
 """The axes about the conditions of detections."""
 
 
@@ -414,11 +421,12 @@ def change_thresholds(rule: SigmaRule, choices: Choices, documents: Mapping[str,
 
 
 @lru_cache(maxsize=256)
-def _change_condition(rule: SigmaDetection, folds: bool, loses: bool, texts: bool) -> SigmaDetection:
-    """Return a detection as a converter writes it. folds, loses, texts: whether it has the values of OF_CONDITIONS."""
+def _change_condition(rule: SigmaDetection, folds: bool, loses: bool, texts: bool, nulls: bool) -> SigmaDetection:
+    """Return a detection as a converter writes it, with the other values of the axes in OF_CONDITIONS that are true."""
     condition = lose_network_parentheses(rule.condition) if loses else rule.condition
     condition = compare_networks_as_texts(condition) if texts else condition
     condition = _without_cased(condition) if folds else condition
+    condition = lose_nulls(condition) if nulls else condition
     return rule if condition == rule.condition else replace(rule, condition=condition)
 
 

@@ -31,7 +31,7 @@ from cerify.semantics.events import TIME, Event, Match, Schema, Stream, result_o
 from cerify.semantics.packages import installed
 from cerify.semantics.predicates import Problem, find_nearest_name
 from cerify.semantics.sase.reading import Reading
-from cerify.semantics.schemas import ObservedSchema
+from cerify.semantics.schemas import NULL, ObservedSchema
 from cerify.semantics.sigma import syntax as sigma
 from cerify.semantics.sigma.denote import SigmaAlert, alerts_of
 from cerify.semantics.sigma.parse import parse
@@ -68,9 +68,9 @@ class SigmaSyntax(Syntax[sigma.SigmaQuery]):
         found = _unused_parts(query)
         if schema is None:
             return found
-        known = schema.attributes
+        known = {name.removesuffix(NULL): value_type for name, value_type in schema.attributes.items()}
         observed = isinstance(schema, ObservedSchema)
-        names = dict.fromkeys(field.name for field in _fields(query, observed))
+        names = dict.fromkeys(field.name.removesuffix(NULL) for field in _fields(query, observed))
         absent = [name for name in names if name not in (*known, CATEGORY, TIMESTAMP, TIME)]
         found += (replace(problem, partial=not observed) for problem in _absent_fields(absent, known))
         for what, name in dict.fromkeys(_of_numbers(query)):
@@ -92,6 +92,7 @@ class SigmaSyntax(Syntax[sigma.SigmaQuery]):
                 raise IllFormed(problem.hinted)
 
     reads_documents = True
+    keeps_nulls = True
 
     def read_events(
         self, source: str | Path | Sequence[str | Path], type_column: str | None = None, time_column: str | None = None
@@ -104,7 +105,7 @@ class SigmaSyntax(Syntax[sigma.SigmaQuery]):
 
         if type_column != CATEGORY and not looks_like_ecs(source):
             return None
-        return read_ecs(source, type_column or CATEGORY, time_column or TIMESTAMP)
+        return read_ecs(source, type_column or CATEGORY, time_column or TIMESTAMP, self.keeps_nulls)
 
     def children(self, query: sigma.SigmaQuery, /) -> tuple[sigma.SigmaQuery, ...]:
         return ()

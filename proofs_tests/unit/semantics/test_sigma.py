@@ -37,9 +37,10 @@ from cerify.hypotheses.interpretation import choices_of
 from cerify.hypotheses.sigma import AXES, documents_of, find_matches
 from cerify.protocol import MatchesAnswer, answer_of_json
 from cerify.semantics.arguments import Budget
+from cerify.semantics.ecs import document_of_event, event_of_document
 from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, ParseError, QueryWarning, Unsupported
 from cerify.semantics.events import Event, Stream, result_of
-from cerify.semantics.json_events import stream_of_json
+from cerify.semantics.json_events import event_of_json, json_of_event, stream_of_json
 from cerify.semantics.patterns import Pattern, match_same_texts
 from cerify.semantics.sigma.denote import alerts_of, detection_test
 from cerify.semantics.sigma.parse import parse, show_documents, split_by_alerts
@@ -655,9 +656,10 @@ def test_the_suite_finds_every_meaning_of_a_converter() -> None:
                 other = find_matches(query, S, choices_of({name: value}, AXES), "valuations", Budget())
                 if other != sorted(case.matches):
                     left.discard((name, value))
-    # no rule of the suite has a fraction or a network, and no log a cased text in another case; logs of such rules find
-    # these. A sum is of no numbers only where events without a number stay (null_values=kept)
+    # no rule of the suite has a fraction, a network or exists, and no log a cased text in another case; logs of such
+    # rules find these. A sum is of no numbers only where events without a number stay (null_values=kept)
     of_rules = {("network-parentheses", "lost"), ("networks", "texts"), ("cased", "folded"), ("constants", "truncated")}
+    of_rules |= {("nulls", "absent")}
     assert left == {*of_rules, ("empty-sum", "zero")}
 
 
@@ -926,14 +928,94 @@ def test_a_text_where_numbers_are_added_is_named(tmp_path: Path, run: Run) -> No
     assert 'whose size is "600": value_sum needs numbers' in run("explain", str(rule), str(log), "--at", "0")[1]
 
 
-def test_a_field_that_is_null_is_absent(tmp_path: Path, run: Run) -> None:
-    """A deviation from the specification, whose exists is true of null (docs/decisions/sigma.md)."""
+NULLS = [
+    '{"f": null}',
+    '{"f": 0}',
+    '{"g": 1}',
+    '{"f": [null, null]}',
+    '{"f": [null, "x"]}',
+    '{"f": []}',
+]
+"""Fields of events, of which the first, the second, the fourth and the fifth have f."""
+
+
+@pytest.mark.parametrize("head", ['"type": "event", "time": {n}', '"@timestamp": "2026-01-01T00:00:0{n}Z"'])
+def test_a_field_that_is_null_exists(tmp_path: Path, run: Run, head: str) -> None:
+    """By the specification; in lists only where the log has documents, in which a field may have several values."""
+    lines = [line for line in NULLS if "[" not in line or "@" in head]
     rule, log = tmp_path / "rule.yml", tmp_path / "log.jsonl"
+    text = "".join(line.replace("{", "{" + head.replace("{n}", str(n)) + ", ") + "\n" for n, line in enumerate(lines))
+    log.write_text(text, encoding="utf-8")
+    for tests, wanted in (
+        ({"f|exists": True}, [0, 1, 3, 4]),
+        ({"f|exists": False}, [2, 5]),
+        ({"f": None}, [0, 2, 3, 5]),
+        ({"f": "*"}, [1, 4]),
+    ):
+        rule.write_text(show_documents([detection("d", tests)]), encoding="utf-8")
+        out = run("match", str(rule), str(log), "--json")[1]
+        assert [json.loads(line)["at"] for line in out.splitlines()] == [p for p in wanted if p < len(lines)], tests
+        rows = [json.loads(line) for line in text.splitlines()]
+        rows = [row | {"type": "event"} for row in rows] if "@" not in head else rows
+        assert [m.at for m in cerify.match(rule.read_text(), rows, language="sigma")] == [
+            p for p in wanted if p < len(lines)
+        ]
+
+
+def test_a_nested_field_that_is_null_exists(tmp_path: Path, run: Run) -> None:
+    rule, log = tmp_path / "rule.yml", tmp_path / "log.jsonl"
+    rule.write_text(show_documents([detection("d", {"a.b|exists": True})]), encoding="utf-8")
+    log.write_text('{"@timestamp": 0, "a": {"b": null}}\n{"@timestamp": 0, "a": null}\n', encoding="utf-8")
+    assert [json.loads(one)["at"] for one in run("match", str(rule), str(log), "--json")[1].splitlines()] == [0]
+    log.write_text('{"type": "t", "a": {"b": null}}\n{"type": "t", "a": null}\n', encoding="utf-8")
+    assert [json.loads(one)["at"] for one in run("match", str(rule), str(log), "--json")[1].splitlines()] == [0]
+
+
+def test_a_null_of_a_table_is_an_absent_field(tmp_path: Path, run: Run) -> None:
+    """Each row of a table has a cell for each field, so that a cell without a value cannot say more."""
+    rule, csv, parquet = tmp_path / "rule.yml", tmp_path / "log.csv", tmp_path / "log.parquet"
     rule.write_text(show_documents([detection("d", {"f|exists": True})]), encoding="utf-8")
-    log.write_text('{"type": "event", "time": 1, "f": null}\n{"type": "event", "time": 2, "f": 0}\n', encoding="utf-8")
-    out = run("match", str(rule), str(log), "--json")[1]
-    assert [json.loads(line)["at"] for line in out.splitlines()] == [1]
-    assert "f|exists: true, and f is absent or null" in run("explain", str(rule), str(log), "--at", "0")[1]
+    csv.write_text("type,f\nevent,\nevent,1\n", encoding="utf-8")
+    pa = pytest.importorskip("pyarrow")
+    pytest.importorskip("pyarrow.parquet").write_table(pa.table({"type": ["event"] * 2, "f": [None, 1]}), parquet)
+    for log in (csv, parquet):
+        assert [json.loads(one)["at"] for one in run("match", str(rule), str(log), "--json")[1].splitlines()] == [1]
+
+
+def test_explanations_tell_null_from_absent(tmp_path: Path, run: Run) -> None:
+    rule, log = tmp_path / "rule.yml", tmp_path / "log.jsonl"
+    rule.write_text(show_documents([detection("d", {"f|exists": False})]), encoding="utf-8")
+    log.write_text('{"type": "event", "time": 1, "f": null}\n{"type": "event", "time": 2}\n', encoding="utf-8")
+    out = run("explain", str(rule), str(log), "--match", "0")[1]
+    assert "event time=1 f=null" in out
+    assert "d requires f|exists: false, and f is null" in out or "f|exists: true, and f is null" in out
+    rule.write_text(show_documents([detection("d", {"f|exists": True})]), encoding="utf-8")
+    assert "f|exists: true, and f is absent" in run("explain", str(rule), str(log), "--match", "1")[1]
+
+
+def test_nulls_are_written_back_and_compared() -> None:
+    """Test logs, differences and the protocol's events carry null; other languages read no null."""
+    one = parse(show_documents([detection("d", {"kind": "a", "f|exists": True})]))
+    other = parse(show_documents([detection("d", {"kind": "a", "f": "*"})]))
+    verdict = compare_sigma(one, other)
+    assert isinstance(verdict, Different)
+    (event,) = verdict.stream
+    assert document_of_event(event)["f"] is None
+    assert json_of_event(event)["f"] is None
+    assert event_of_json(json_of_event(event), None, "here", {}, True) == event
+    assert event_of_json(json_of_event(event), None, "here").attributes.keys() == {"kind", "time"}
+    assert event_of_document(document_of_event(event), "here", keep_nulls=True).attributes["f[null]"] is True
+    found = make_sigma_tests(one)
+    kills = [word for test in found.tests for word in test.kills]
+    assert "d: null as absent in f|exists: true" in kills
+    assert not found.left
+    assert [word for word in kills if "[" in word] == []
+    assert isinstance(compare_sigma(one, one), SameRules)
+
+
+def test_cel_has_no_null() -> None:
+    with pytest.raises(Unsupported, match=r"f\|exists cannot be translated: it is true of a field that is null"):
+        sigma_to_cel(parse(show_documents([detection("d", {"f|exists": True})])))
 
 
 def test_only_events_that_could_be_of_the_group_are_left_out_for_an_absent_field(tmp_path: Path, run: Run) -> None:
