@@ -1,8 +1,8 @@
 """The interface of all evaluators that read a stream in batches, for every language.
 
 An evaluator is made from a query and reads one stream: `push` each batch, then `finish`. `evaluate` does both for a
-whole stream. Readable and compiled subclasses are in evaluate/ (CEL and core-CEL), dfa/ and nfab/; cerify.plan has an
-evaluator that follows the definition.
+whole stream. Readable and compiled subclasses are in evaluate/ (CEL and core-CEL), dfa/ and nfab/; cerify.plan makes an
+evaluator of the same kind from the reference evaluator of each language.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The loops that evaluate funnels over columns, one pass over the rows of each key.
+"""Functions that evaluate funnels over columns, in one pass over the rows of each key.
 
-They are functions over arrays of numbers: numba compiles them if it is installed, and otherwise Python runs them.
+They take arrays of numbers. numba compiles them if it is installed, and otherwise Python runs them.
 
 Common parameters: `times` and `masks` have the rows of each key together, with ascending times. `starts` has the offset
 of each key in them, and at last their length. Bit i of a mask is set if the row satisfies step i + 1; bit n, after the
@@ -30,7 +30,7 @@ else:
     unsigned = int
 
     def compiled(loop: Loop) -> Any:
-        """Return the loop unchanged, for Python to run."""
+        """Return the function unchanged, so that Python runs it."""
         return loop
 
 

@@ -1,7 +1,7 @@
-"""Evaluate funnels over columns: the rows of each key are grouped, then a loop reads them once or twice.
+"""Evaluate funnels over columns: the rows of each key are grouped, then read once or twice.
 
-The definition is semantics/funnels.py; the two modules share no code. The loops are compiled if numba is installed;
-otherwise Python runs them, far more slowly.
+The reference evaluator is semantics/funnels.py; the two modules share no code. The functions of funnel_kernels.py are
+compiled if numba is installed. Otherwise Python runs them, far more slowly.
 """
 
 from __future__ import annotations
@@ -236,7 +236,9 @@ def _columns(rows: FunnelRows) -> tuple[Any, ...]:
 
 
 def _for_loops(*columns: np.ndarray | None) -> tuple[Any, ...]:
-    """Return the columns in the form that the loops read: lists if Python runs them, which is twice as fast."""
+    """Return the columns as the functions of funnel_kernels.py read them: as lists if Python runs these, which is twice
+    as fast.
+    """
     return columns if installed("numba") else tuple(None if c is None else c.tolist() for c in columns)
 
 

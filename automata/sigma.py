@@ -1,8 +1,8 @@
 """Evaluate counting correlations of Sigma in one pass: each group keeps the events of its window and its counts.
 
-The definition (semantics/sigma/denote.py) looks at a whole window for each event. Here each event enters the window
-once and leaves it once. This supports rules about one event, and `event_count` and `value_count` of such rules, as the
-specification reads them; the definition evaluates other correlations and readings.
+The reference evaluator (semantics/sigma/denote.py) looks at a whole window for each event. Here each event enters the
+window once and leaves it once. This supports rules about one event, and `event_count` and `value_count` of such rules,
+as the specification reads them. The reference evaluator evaluates all other correlations and readings.
 """
 
 from __future__ import annotations

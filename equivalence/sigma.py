@@ -260,8 +260,8 @@ MOST_LOGS_OF_MISTAKES = 600  # for a mistake with conditions or groups that the 
 
 @dataclass(frozen=True)
 class _Draft:
-    """A planned event: its letter, the microseconds since the event before, and fields that replace fields of the
-    letter.
+    """An event that is being planned: its letter (the filters it passes), the microseconds since the event before it,
+    and fields that replace fields of the letter.
     """
 
     letter: EventLetter
@@ -274,7 +274,7 @@ class _Draft:
         return Event(found.type, {n: v for n, v in found.attributes.items() if n not in absent}) if absent else found
 
     def with_letter(self, letter: EventLetter) -> _Draft:
-        """Return the draft with another letter and the fields of that letter."""
+        """Return the planned event with another letter and the fields of that letter."""
         own = letter.attributes()
         return replace(self, letter=letter, more=tuple((n, v) for n, v in self.more if n not in own))
 
@@ -282,7 +282,7 @@ class _Draft:
         return _Draft(self.letter, self.gap, (*[one for one in self.more if one[0] != name], (name, value)))
 
     def after(self, gap: int) -> _Draft:
-        """Return the draft with another gap."""
+        """Return the planned event with another distance from the event before it."""
         return _Draft(self.letter, gap, self.more)
 
 
@@ -372,7 +372,10 @@ class LogSearch:
         return self._within(rule, drafts)
 
     def _sharing(self, drafts: Sequence[_Draft], name: str) -> list[_Draft]:
-        """Return drafts with one value for a field of their group, as far as the same detections still find them."""
+        """Give the planned events one common value in a grouping field, if the same detections still find each of them.
+
+        Otherwise return them unchanged.
+        """
         links, own = self._linked.get(name, (name,)), [draft.event(BEGIN).attributes for draft in drafts]
         values = list(dict.fromkeys(one[link] for one in own for link in links if link in one))
         for value in values if len(values) > 1 else ():
@@ -382,13 +385,13 @@ class LogSearch:
         return list(drafts)
 
     def _with_value(self, draft: _Draft, name: str, value: Value | None) -> _Draft:
-        """Return the draft with this value in a field of groups, and in the fields that aliases link to it."""
+        """Return the planned event with this value in a field of groups, and in the fields that aliases link to it."""
         for one in self._linked.get(name, (name,)):
             draft = self._tied(draft, one, value)
         return draft
 
     def _within(self, rule: sigma.SigmaCorrelation, drafts: Sequence[_Draft]) -> Drafts:
-        """Return drafts of events inside one window of a correlation."""
+        """Place planned events inside one window of a correlation."""
         gap = min(SECOND, rule.seconds * SECOND // (2 * max(len(drafts), 1)))
         return tuple(draft.after(min(draft.gap, gap)) for draft in drafts)
 
@@ -447,24 +450,29 @@ class LogSearch:
             yield self._within(rule, tuple(half))
 
     def _giving(self, draft: _Draft, values: Mapping[str, Value], n: int = 0) -> _Draft:
-        """Return a draft with these field values, or others that its letter allows. n: the first other to try."""
+        """Return the planned event with these field values, or with others that its letter allows. n: the first other
+        value to try.
+        """
         for name, value in values.items():
             others = (self._tied(draft, name, other) for other in (value, *self._values_of(name, n)))
             draft = next((one for one in others if self._passes(one) == draft.letter.passes), draft)
         return draft
 
     def _passes(self, draft: _Draft) -> set[int]:
-        """Return the numbers of the detections that find the event of a draft."""
+        """Return the numbers of the detections that find the planned event."""
         return {number for number, found in enumerate(self._list_detected(draft)) if found}
 
     def _tied(self, draft: _Draft, name: str, value: Value | None) -> _Draft:
-        """Return the draft with this value in a field, and in the fields that conditions require to be equal to it."""
+        """Return the planned event with this value in a field, and in the fields that conditions require to be equal to
+        it.
+        """
         for one in (name, *self.equal.get(name, ())):
             draft = draft.having(one, value)
         return draft
 
     def _with_all_fields(self, draft: _Draft) -> _Draft:
-        """Return a draft with values for the fields of conditions, as far as the same detections still find it.
+        """Return the planned event with values for all fields of conditions, as far as the same detections still find
+        it.
 
         Without these values, a converter's treatment of missing fields would hide all other differences.
         """
@@ -477,7 +485,7 @@ class LogSearch:
         return draft
 
     def _list_detected(self, draft: _Draft) -> list[bool]:
-        """Return for each detection whether it finds the event of a draft."""
+        """Return for each detection whether it finds the planned event."""
         event = draft.event(BEGIN)
         return [test(event) for test in self._tests]
 
@@ -523,7 +531,7 @@ class LogSearch:
         return self._texts.get(key, [])
 
     def _near_values(self, draft: _Draft, name: str) -> list[Value]:
-        """Return other values for a field: the draft's value in the other case, two values with which the same
+        """Return other values for a field: the present value in the other case, two values with which the same
         detections find the draft, and one value for each other set of detections.
         """
         own = draft.event(BEGIN).attributes.get(name)
@@ -563,7 +571,9 @@ class LogSearch:
                 yield self._timed(rng.choice(nearby), start)
 
     def logs_with(self, letters: Sequence[EventLetter]) -> Iterator[list[Event]]:
-        """Yield logs on which a rule fires, with one of these letters at one place, or in place of another letter."""
+        """Yield logs on which a rule fires, and changed logs: with one of these letters in place of an event, or after
+        it, or in place of another letter everywhere.
+        """
         for base in self.bases():
             yield self._timed(base)
             yield from map(self._timed, self._change_letters(base, letters))
@@ -576,7 +586,7 @@ class LogSearch:
                         yield self._timed((*base[: i + 1], changed, *base[i + 1 :]))
 
     def _change_letters(self, base: Drafts, letters: Sequence[EventLetter]) -> Iterator[Drafts]:
-        """Yield the drafts with one letter in place of another, in all events that have it."""
+        """Yield the planned events with one letter in place of another, in all events that have it."""
         for old in dict.fromkeys(draft.letter for draft in base):
             for letter in letters:
                 drafts = [d.with_letter(letter) if d.letter == old else d for d in base] if letter != old else []
@@ -601,7 +611,7 @@ class LogSearch:
         return events
 
     def _changes(self, base: Drafts) -> Iterator[tuple[Drafts, int]]:
-        """Yield (drafts, start): the drafts with one change, and the offset of the first event in microseconds."""
+        """Yield the planned events with one change each, and the offset of the first event in microseconds."""
         yield from ((drafts, 0) for drafts in self._change_wholly(base))
         for i in self._places(base):
             yield from ((drafts, 0) for drafts in self._changes_at(base, i))
@@ -612,7 +622,7 @@ class LogSearch:
             yield (*base, base[-1].after(span)), 0
 
     def _changes_at(self, base: Drafts, i: int) -> Iterator[Drafts]:
-        """Yield the drafts changed at one position."""
+        """Yield the planned events with changes at one position."""
         starts = {0, *(j for i, (one, o) in enumerate(pairwise(base)) if one.letter != o.letter for j in (i, i + 1))}
 
         def substitute(*drafts: _Draft) -> Drafts:
@@ -653,7 +663,7 @@ class LogSearch:
             yield substitute(base[i].with_letter(letter), base[i])
 
     def _change_wholly(self, base: Drafts) -> Iterator[Drafts]:
-        """Yield the drafts changed alike in all places, or in the second half."""
+        """Yield the planned events with the same change everywhere, or in the second half."""
         yield from (tuple(drafts) for drafts in zip(*map(self._coerced, base), strict=False))
         yield from self._change_letters(base, self.letters)
         for name in (*self.groups, *self.counted):
@@ -688,7 +698,9 @@ class LogSearch:
         return (one for one in dict.fromkeys((*named, tuple(self.groups))) if len(set(one)) > 1)
 
     def _coerced(self, draft: _Draft) -> list[_Draft]:
-        """Return the draft with one coerced value changed: a number written as a text, or a text in the other case."""
+        """Return the planned event with one value replaced that an engine may convert: a number by its text, or a text
+        by the text in the other case.
+        """
         found, attributes = [], draft.event(BEGIN).attributes
         for name, change in self.coerced:
             own = attributes.get(name)

@@ -109,7 +109,9 @@ def _numbers(text: pa.ChunkedArray, value_type: ValueType, field: str, place: Ro
 
 
 def _timestamps(text: pa.ChunkedArray, field: str, place: RowLocation) -> pa.ChunkedArray:
-    """Parse texts as times: Arrow reads the usual forms at once; if it cannot, parse_time, the definition, does."""
+    """Parse texts as times. Arrow reads the usual forms at once; for others, parse_time, which defines the forms, reads
+    each text.
+    """
     offset = pc.if_else(pc.match_substring_regex(text, ZONE), "", "Z")
     rest = pc.if_else(pc.match_substring_regex(text, DATE), "T00:00:00Z", offset)
     try:

@@ -125,7 +125,7 @@ def _checked_years(
 def _by_values(
     column: pa.ChunkedArray, field: str, how: TimeReading, place: RowLocation, declared: bool = False
 ) -> tuple[pa.ChunkedArray, str | None]:
-    """Convert the column value by value, by the definition for Python's values; errors name the row of a wrong value.
+    """Convert the column value by value, as Python values are converted; errors name the row of a wrong value.
 
     Texts are converted here, and so are columns with a wrong value.
     """

@@ -2,9 +2,9 @@
 
 A funnel finds, for each key of a stream (each user, order, machine), the longest prefix of its steps that the key's
 events have, in this order and within a window. Funnels have a function of their own beside queries, because they are
-common and databases define them in many ways. The definition is in semantics/funnels.py. If CEL can express a
-funnel, `Funnel.query` is its query. This module converts the columns of a stream to the arrays that the loops of
-automata/funnels.py read, and the computed levels to tables for analysts.
+common and databases define them in many ways. The reference evaluator is semantics/funnels.py. If CEL can
+express a funnel, `Funnel.query` is its query. This module converts the columns of a stream to the arrays that
+automata/funnels.py reads, and the computed levels to tables for analysts.
 """
 
 from __future__ import annotations

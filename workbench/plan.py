@@ -272,10 +272,10 @@ class Plan(Generic[F]):
         return found
 
     def in_full(self, S: Stream) -> Iterable[Match]:
-        """Return all matches, for a caller that needs each of them: on a long stream by the compiled loops.
+        """Return all matches, for a caller that needs each of them: on a long stream by the compiled evaluator.
 
-        If the loops do not support the query, or exceed the budget, the chosen evaluator finds the matches. Raises
-        TooManyMatches.
+        If the compiled evaluator does not support the query, or exceeds the budget, the chosen evaluator finds the
+        matches. Raises TooManyMatches.
         """
         loops = self.language.evaluators.get(COMPILED)
         if loops is None or self.options.consumption is not Consumption.NONE:
@@ -298,9 +298,10 @@ class Plan(Generic[F]):
         return evaluators.output_table(self.query, S, self.unsorted(S), self.options) if table is None else table
 
     def _try_loops(self, by_loops: Callable[[F, Stream, Options], T | None], S: Stream) -> T | None:
-        """Return the compiled loops' answer if the plan may choose them and the stream is long; else None.
+        """Return the compiled evaluator's answer if the plan may choose it and the stream is long; else None.
 
-        Also return None if the loops do not support the query, or exceed the budget. Raises TooManyMatches.
+        Also return None if the compiled evaluator does not support the query, or exceeds the budget. Raises
+        TooManyMatches.
         """
         if self.evaluator is None or self.named or not takes_loops(None, len(S)):
             return None

@@ -1,5 +1,4 @@
-"""Compile unary core-CEL to complex event automata: cep17, sections 3, 4 and 6, extended to all that the definition
-allows.
+"""Compile unary core-CEL to complex event automata: cep17, sections 3, 4 and 6, extended to all formulas.
 
 The paper compiles core-CEL in LP-normal form, with strategies only around a whole formula. Here every formula whose
 filters look at single events is compiled unchanged, with strategies anywhere. A strategy compares complex events over

@@ -148,7 +148,7 @@ class Expressions:
         return self._make(Repeated(gap, part), self.sizes[part] + 1)
 
     def through(self, gap: bool, before: Expression, loop: Expression | None, after: Expression) -> Expression:
-        """Build a sequence: `before`, then the loop any number of times, then `after`."""
+        """Build a sequence: `before`, then `loop` any number of times, then `after`."""
         if loop is None:
             return self.join(gap, before, after)
         if (grown := self._grown(before, gap, loop)) is not None:
@@ -158,7 +158,7 @@ class Expressions:
         return self.join(gap, before, led)
 
     def then_maybe(self, gap: bool, before: Expression, loop: Expression | None) -> Expression:
-        """Build a sequence: `before`, then the loop any number of times."""
+        """Build a sequence: `before`, then `loop` any number of times."""
         if loop is None:
             return before
         if (grown := self._grown(before, gap, loop)) is not None:
@@ -166,7 +166,7 @@ class Expressions:
         return self.union((before, self.join(gap, before, self.repeated(gap, loop))))
 
     def _grown(self, e: Expression, gap: bool, loop: Expression) -> Expression | None:
-        """Return e followed by the loop any number of times, written as a repetition of e's last part; None if
+        """Return e followed by `loop` any number of times, written as a repetition of e's last part; None if this is
         impossible.
         """
         if e == loop:
@@ -176,7 +176,7 @@ class Expressions:
         return None
 
     def _led(self, gap: bool, loop: Expression, e: Expression) -> Expression | None:
-        """Return the loop any number of times followed by e, written as a repetition of e's first part; None if
+        """Return `loop` any number of times, followed by e, written as a repetition of e's first part; None if this is
         impossible.
         """
         if e == loop:
@@ -408,8 +408,9 @@ class _Rewriting:
         return written
 
     def _events(self, nodes: Iterable[Node]) -> dict[int, cel.Formula]:
-        """Return a formula of one event for each letter in use. Also record the variables to keep, and choose the
-        variable for skipped events.
+        """Return for each letter in use a formula of one event that has it.
+
+        Also record the variables to keep, and choose the variable for skipped events.
         """
         used = {node.number for node in nodes if isinstance(node, CeaLetter)}
         kinds = {number: kind for kind, number in self.kinds.items() if number in used}

@@ -1,6 +1,6 @@
 """Find the variables of a resolved expression for the automata: vldb92, sections 5 and 6.
 
-The definition has its own code for this, in semantics/event_expressions/denote.py; the two are independent.
+The reference evaluator has its own code for this, in semantics/event_expressions/denote.py. The two are independent.
 """
 
 from __future__ import annotations

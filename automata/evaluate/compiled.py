@@ -567,8 +567,8 @@ def filter_valuations(
     """Yield the valuations of a formula that satisfy its filters, with their positions. A valuation is abandoned at the
     first event where a filter fails.
 
-    The loops read the stream, and their nodes are enumerated in Python. Under windows and partitions that is no faster
-    than the readable evaluator, so the readable evaluator is used.
+    Without windows and partitions, compiled code reads the stream, and Python enumerates the valuations that it has
+    stored. With windows or partitions that is no faster than the readable evaluator, so the readable evaluator is used.
     """
     if not query.scope.everything:
         return streaming.count_passing(query, automaton, S, budget, spending)

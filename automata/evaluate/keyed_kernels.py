@@ -203,7 +203,7 @@ def compact_keyed(tree, rows, home, used, counters, bound):  # type: ignore[no-u
 
 @compiled
 def rows_fit(rows, home, stream, nodes):  # type: ignore[no-untyped-def]
-    """Return whether the loops above could have written these rows and this `home`."""
+    """Return whether the compiled functions above could have written these rows and this `home`."""
     for k in range(rows.shape[0]):
         if home[k, STREAM] > stream or home[k, ORIGIN] < -1 or home[k, ORIGIN] >= rows.shape[1]:
             return False

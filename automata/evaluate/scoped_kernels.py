@@ -404,7 +404,7 @@ def compact_scoped(tree, rows, slot, first, keys, used, counters, bound):  # typ
 
 @compiled
 def in_slots(rows, slot, first, keys, nodes):  # type: ignore[no-untyped-def]
-    """Return how many keys all slots have together; -1 if the loops above cannot have written these slots."""
+    """Return how many keys all slots have together; -1 if the compiled functions above cannot have written them."""
     members, outside = 0, 0
     taken = np.zeros(slot.size, np.bool_)
     for q in range(slot.size):

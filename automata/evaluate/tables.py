@@ -45,7 +45,7 @@ class Tables:
 
 @dataclass(frozen=True)
 class TransitionTables:
-    """The transitions of an automaton for each class of events, in the form that the loops read.
+    """The transitions of an automaton for each class of events, in the form that the compiled evaluator reads.
 
     skip: int32 [classes, states], the next state without a mark. marks: int32 [., 3], the steps with a mark, as rows
     (state, label, next state); rows begin[c] to begin[c + 1] belong to class c. finals: the final states. ended: bool
@@ -64,7 +64,7 @@ class TransitionTables:
 
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:
-        """Return all arrays, in the order in which the loops take them."""
+        """Return all arrays, in the order in which the compiled functions take them."""
         return self.skip, self.begin, self.marks, self.finals, self.ended, self.moving, self.busy
 
 

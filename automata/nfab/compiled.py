@@ -271,9 +271,9 @@ TOGETHER = 65_536  # matches around which negated components are looked for at a
 class CompiledBlockRunner:
     """Finds the matches of one query block over a stream that comes in batches.
 
-    For events that the loops cannot read, `try_advance` and `tried_count` return Unsupported, while `advance` and
-    `count` raise it. ascending=False is for a whole stream whose times do not ascend. Raises BudgetExceeded, and
-    Unsupported for a query for which `why_not` gives a reason.
+    For events that the compiled functions cannot read, `try_advance` and `tried_count` return Unsupported, while
+    `advance` and `count` raise it. ascending=False is for a whole stream whose times do not ascend. Raises
+    BudgetExceeded, and Unsupported for a query for which `why_not` gives a reason.
     """
 
     def __init__(
@@ -319,7 +319,7 @@ class CompiledBlockRunner:
         return _certain(self.try_advance(batch))
 
     def try_advance(self, batch: Stream | pa.RecordBatch | pa.Table) -> pa.Table | Unsupported:
-        """Return the matches of a batch like `advance`, or Unsupported if the loops cannot read the batch.
+        """Return the matches of a batch like `advance`, or Unsupported if the compiled functions cannot read it.
 
         If Unsupported is returned after the first batch, the runner cannot be used any more.
         """
@@ -344,7 +344,7 @@ class CompiledBlockRunner:
         return _certain(self.tried_count(batch))
 
     def tried_count(self, batch: Stream | pa.RecordBatch | pa.Table) -> int | Unsupported:
-        """Return the number of matches like `count`, or Unsupported if the loops cannot read the batch; see
+        """Return the number of matches like `count`, or Unsupported if the compiled functions cannot read it; see
         `try_advance`.
         """
         number = 0
@@ -383,7 +383,7 @@ class CompiledBlockRunner:
         return stopped if self._negated is None else self._standing(self._negated, stopped, True)
 
     def match_streams(self, table: pa.Table, firsts: NDArray[np.int64]) -> MatchArrays | Unsupported:
-        """Return the matches of several whole streams, one after the other in a table, by one pass of the loops.
+        """Return the matches of several whole streams, one after the other in a table, in one pass.
 
         firsts: int64 [streams], the row with which each stream begins. Positions are rows of the table. Each stream has
         its own partitions, so no run looks at events of another stream. The times of each stream are shifted behind
@@ -615,7 +615,9 @@ def bindings(
     budget: Budget = Budget(),
     operations: Operations = NO_OPERATIONS,
 ) -> set[Bindings]:
-    """Return the bindings of a query over a stream. If the loops do not support it, use the readable evaluator."""
+    """Return the bindings of a query over a stream, by the readable evaluator if the compiled one does not support the
+    query.
+    """
     found = tried_bindings(q, S, reading, budget)
     return evaluate.bindings(q, S, reading, budget, operations) if isinstance(found, Unsupported) else found
 
@@ -628,7 +630,7 @@ def compiled_bindings(
 
 
 def tried_bindings(q: sase.SaseQuery, S: Stream, reading: Reading, budget: Budget) -> set[Bindings] | Unsupported:
-    """Return the bindings of a query over a stream, or the reason why the loops cannot compute them.
+    """Return the bindings of a query over a stream, or the reason why the compiled evaluator cannot compute them.
 
     Raises BudgetExceeded.
     """

@@ -384,7 +384,9 @@ class CompiledSaseEvaluator(BlockEvaluator):
         return CompiledBlockRunner(self.q, self.reading, self.budget)
 
     def count_all(self, S: Stream) -> int:
-        """Count the matches by the loops, or by the readable evaluator if the loops cannot read the events."""
+        """Count the matches with the compiled evaluator, or with the readable one if the compiled one cannot read the
+        events.
+        """
         from cerify.automata.nfab.compiled import bindings
 
         if self.q.having is not None or any(k.negated for k in self.q.pattern):

@@ -99,7 +99,7 @@ class _Enter:
 
 @dataclass(eq=False)
 class _Loop:
-    """A node that ends an iteration. After an iteration without rows the loop must end; otherwise it may go on."""
+    """A node that ends an iteration. After an iteration that took no row, no further iteration may follow."""
 
     after: _Node
     greedy: bool

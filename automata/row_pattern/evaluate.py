@@ -780,9 +780,9 @@ class ThreadAttempt:
 
 @dataclass(frozen=True)
 class Layer:
-    """A row being read, with all attempts and the surviving threads, both in the order of preference.
+    """A row with all attempts to label it, and the threads that survive, both in the order of preference.
 
-    preferred: the states of the most preferred labelling that is complete so far, if there is one.
+    preferred: the states of the most preferred labelling that is complete so far; None if none is complete.
     """
 
     r: int

@@ -436,7 +436,9 @@ def _in_star(phi: cel.Formula, psi: cel.Formula, schema: Schema | None, budget: 
 
 
 def _sensitive(phi: cel.Formula, found: Separation, automata: MarkedNFA, stream: Stream, budget: Budget) -> NotInStar:
-    """Check by the definition whether the marked events match on the found stream, and whether they match alone."""
+    """Check with the reference evaluator whether the marked events match on the found stream, and whether they match
+    alone.
+    """
     C = frozenset(p for p, letter in enumerate(found.word) if automata.marks[letter % len(automata.marks)])
     alone = Stream([stream[p] for p in sorted(C)], stream.schema)
     sides = [(stream, C), (alone, frozenset(range(len(C))))]

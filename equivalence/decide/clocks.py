@@ -431,7 +431,7 @@ Constraint: TypeAlias = tuple[int, int, Bound]
 
 @dataclass(frozen=True)
 class ClockedStep:
-    """The step to a pair: the pair before, the letter, the times, and the events of its clocks.
+    """A step of the search: the pair before it, the letter that is read, its time, and the events of its clocks.
 
     values: the event's values. origins: the event from which each register has its value.
     """
@@ -467,8 +467,9 @@ class ClockedComparison:
     def search(
         self, start: tuple[int, ...], contained: bool, limit: int
     ) -> list[ClockedPair] | tuple[list[ClockedLetter], list[Constraint], list[Held]]:
-        """Return pairs that prove the claim, or a shortest difference: its letters, the constraints on its times, and
-        the values of each event. Raises BudgetExceeded.
+        """Return pairs of states that prove the two automata equivalent (with `contained`, the left one contained in
+        the right), or a shortest stream on which they differ, as letters (types with their marks), constraints on the
+        times, and values for each event. Raises BudgetExceeded.
         """
         left = tuple(c for c in self.both.initial if contained or c[0] == 0)
         right = tuple(c for c in self.both.initial if c[0] == 1)

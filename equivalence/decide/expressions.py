@@ -1,7 +1,8 @@
 """Decide equivalence, containment and satisfiability of event expressions for all histories.
 
 The minimal automata of two expressions are compared over the types of events that they distinguish together. A
-difference is a shortest history, replayed by the definition; a proof is the relation of the states reached together.
+difference is a shortest history, replayed with the reference evaluator. A proof is the relation of the states that the
+two automata reach together.
 """
 
 from __future__ import annotations

@@ -538,7 +538,9 @@ class Reduction:
         return Comparison("<=", Attribute(f"{HIDDEN}near {name}"), Constant(index))
 
     def held_by(self, type_: int, types: Mapping[Predicate, Sequence[int]]) -> ClockedLetter:
-        """Return the letter for events of a type, without times, with the values that held attributes may have."""
+        """Return a letter of the product automaton for events of a type: without times, and with the possible values of
+        the attributes that `held` attributes may have.
+        """
         measures, absent, single, present = self.measures, set[str](), set[str](), dict[str, int]()
         keyed = frozenset(a for a in measures.held if a in measures.keys and type_ in types[self.same(a)])
         for name, tests in measures.held.items():

@@ -1,4 +1,6 @@
-"""Evaluate two queries by the definition, to confirm a difference or to find one on short streams and tables."""
+"""Evaluate two queries with the reference evaluator, to confirm a difference or to find one on short streams and
+tables.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +28,9 @@ if TYPE_CHECKING:
 def replayed(
     phi: Formula, psi: Formula, stream: Stream, one_way: bool, level: Level, shortest: bool, budget: Budget
 ) -> Different:
-    """Evaluate both formulas on a stream by the definition; return their difference at the last position.
+    """Evaluate both formulas on a stream with the reference evaluator; return their difference at the last position.
 
-    Raises BudgetExceeded, and InternalError if the definition finds no difference.
+    Raises BudgetExceeded, and InternalError if they do not differ there.
     """
     n = len(stream) - 1
     left, right = (_matches(chi, stream, n, level, budget) for chi in (phi, psi))
@@ -50,9 +52,9 @@ def _matches(phi: Formula, S: Stream, n: int, level: Level, budget: Budget) -> s
 def replay_expressions(
     E: expr.Expression, F: expr.Expression, S: Stream, claim: Claim, shortest: bool, budget: Budget
 ) -> Different:
-    """Evaluate both expressions on a stream by the definition; return their difference at the last event.
+    """Evaluate both expressions on a stream with the reference evaluator; return their difference at the last event.
 
-    Raises BudgetExceeded, and InternalError if the definition finds no difference.
+    Raises BudgetExceeded, and InternalError if they do not differ there.
     """
     from cerify.semantics.event_expressions.interpreter import takes_place
     from cerify.semantics.event_expressions.syntax import show as show_expression
@@ -68,7 +70,7 @@ def replay_expressions(
 
 
 def has_complex_event(phi: Formula, S: Stream, C: frozenset[int], budget: Budget) -> bool:
-    """Return whether a formula has a complex event at the last event of a stream, by the definition."""
+    """Return whether a formula has the complex event C at the last event of a stream, by the reference evaluator."""
     return bool(len(S)) and C in interpreter.complex_events(phi, S, len(S) - 1, budget)
 
 
@@ -153,9 +155,9 @@ def _failure(left: MatchRecognize, right: MatchRecognize, S: Stream, error: IllF
 def difference_on(
     S: Stream, left: MatchRecognize, right: MatchRecognize, claim: Claim, level: Level
 ) -> Different | None:
-    """Return the first difference that refutes the claim on a table, by the definition; None if there is none.
+    """Return the first difference that refutes the claim on a table, by the reference evaluator; None if there is none.
 
-    Raises IllFormed if the definition does.
+    Raises IllFormed if the reference evaluator does.
     """
     mine, other = (_row_matches(q, S, level) for q in (left, right))
     here, there = mine - other, other - mine

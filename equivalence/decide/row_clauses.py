@@ -2,7 +2,8 @@
 
 A word says for each row which conditions are true. At first the search assumes that a table may have any word. If
 matches differ on a word that no table has, a fact that excludes the word is added, and the search continues. So a
-verdict "the same" holds for every table. A difference is shown on a table and checked by the definition.
+verdict "the same" holds for every table. A difference is shown on a table, and checked there with the reference
+evaluator.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The result is a fact that refutes the word, or a table that has it. z3 gets a weaker model of some expressions
 (`SymbolicRows`), so a word that it refutes is impossible in every table. A table that z3 finds may still not have the
-word, so each table is checked by the definition.
+word, so each table is checked with the reference evaluator.
 """
 
 from __future__ import annotations

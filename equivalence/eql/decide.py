@@ -102,7 +102,7 @@ def compare_rules(
 
 
 def find_counterexample(left: eql.EqlQuery, right: eql.EqlQuery, asked: Asked = Asked()) -> Stream | None:
-    """Return a log that refutes the claim by the definition; None if none is found.
+    """Return a log on which the reference evaluator refutes the claim; None if none is found.
 
     The logs that are tried follow the steps, or are random. Only their events come from the code of the decision.
     Raises BudgetExceeded.
@@ -584,7 +584,7 @@ class _Comparison:
         return self._replayed(events, False)
 
     def difference(self, events: list[Event]) -> tuple[list[Match], list[Match], int] | None:
-        """Return the matches that only one query has, by the definition, and the position of the first."""
+        """Return the matches that only one query has, by the reference evaluator, and the position of the first."""
         one, other = (matches_of(query, events, budget=self.budget) for query in (self.left, self.right))
         if self.asked.level == "positions":
             mine, theirs = {m.at for m in one}, {m.at for m in other}

@@ -245,7 +245,7 @@ def _check(phi: core.Formula, around: Types, schema: Schema | None, found: list[
     """Append the problems of phi to `found`. `around` are the variables bound around phi, with their types.
 
     An iteration chooses the variables that it defines anew in each round, so a binding outside does not count inside.
-    By the letter of section 5.1 it would count; then well-formed formulas could look ahead.
+    Taken literally, section 5.1 lets it count; then well-formed formulas could look ahead.
     """
     types = _types(phi)
     around = {**around, **{x: types[x] for x in bound(phi)}}

@@ -35,7 +35,7 @@ from cerify.semantics.events import Event, Match, Stream
 def takes_place(E: expr.Expression, S: Stream, budget: Budget = Budget(), *, plain: bool = False) -> frozenset[int]:
     """Return the positions of S at which E takes place: E[h] for the history h of all of S.
 
-    With `plain` the definition is followed without shortcuts. Raises BudgetExceeded, Unsupported.
+    With `plain`, the clauses of the definition are followed without shortcuts. Raises BudgetExceeded, Unsupported.
     """
     return ExpressionInterpreter(E, S, budget, plain=plain).events()
 

@@ -1,4 +1,4 @@
-"""Evaluate a clause by the definition: partition the table, search for matches within a budget, and make the output."""
+"""Evaluate a clause as defined: partition the table, search for matches within a budget, and make the output."""
 
 from __future__ import annotations
 

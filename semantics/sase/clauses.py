@@ -1,4 +1,4 @@
-"""Read the clauses of a query off its tree, for the definition and the checks of well-formedness."""
+"""Read the clauses of a query off its tree, for the reference evaluator and the checks of well-formedness."""
 
 from __future__ import annotations
 

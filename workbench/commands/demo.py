@@ -44,7 +44,7 @@ def demo_command(out: Path, as_json: bool) -> int:
     """Run queries over a year of flights, test the built-in engine, and write the report.
 
     This needs the flights: pip install 'cerify[examples]'. With Java and Maven, Esper runs on the samples too. Exit
-    status: 0 if the automaton agrees with the definition everywhere, 1 if it does not.
+    status: 0 if the automaton agrees with the reference evaluator everywhere, 1 if it does not.
     """
     flights.data_folder()  # its error names the extra that brings all packages of the demo
     with ExitStack() as stack:

@@ -63,7 +63,8 @@ def diff_command(args: DiffArguments) -> int:
 
     Rules are files .eql, files .toml with a key query, at the top or under [rule], and files .yml or .yaml in Sigma.
     They are paired by rule_id, else by path. A rule with a new text and the same meaning is not printed. For each rule
-    that changed, a short log is printed on which the old and the new rule differ, checked by the definition of both.
+    that changed, a short log is printed on which the reference evaluator gives other matches for the new rule than for
+    the old.
 
     Exit status: 0 if no rule changed its meaning, was added or was removed; 1 if one did, or if that is undecided; 2 if
     a rule could not be read. Its file and line are then printed, and all other rules are still compared.

@@ -54,7 +54,7 @@ def engine_command(evaluator: str, language: str, hypothesis: str | None) -> Non
 
 
 def departed(language: str, text: str) -> None:
-    """Serve an evaluator that departs from the definition in these choices, such as seq=strict,emit=at-end.
+    """Serve an evaluator with the meaning that these choices describe, such as seq=strict,emit=at-end.
 
     Raises InputError for an unknown axis or value.
     """
@@ -71,7 +71,7 @@ def departed(language: str, text: str) -> None:
 
 
 def compile_loops(languages: Iterable[Language[Any]], evaluator: str) -> None:
-    """Compile the loops of an evaluator, so that the first case does not have to wait for the slow compilation."""
+    """Compile all functions of an evaluator, so that the first case does not have to wait for the slow compilation."""
     S = Stream([Event("A", {"x": 1}), Event("A", {"x": 1})])
     for language in languages:
         for query in language.loops:

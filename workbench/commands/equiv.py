@@ -106,7 +106,7 @@ class EquivArguments:
 def equiv_command(args: EquivArguments) -> int:
     """Decide whether the queries LEFT and RIGHT have the same matches, on every stream and for all attribute values.
 
-    If they differ, the answer is a shortest stream on which they do, checked by the definition of both. If they are
+    If they differ, the answer is a shortest stream on which they do, checked with the reference evaluator. If they are
     equivalent, there is a certificate that can be checked separately. Windows and partitions around whole matches are
     decided. Queries that compare events in other ways are compared on all streams of up to N events; if no such stream
     shows a difference, the answer is undecided.

@@ -347,7 +347,7 @@ def _print_streams(name: str, query: str, found: StreamSearch, held: Mapping[str
 
 Progress = Callable[[Summary], None]
 UNDER_TEST = tuple(name for name in EVALUATORS if name != DENOTATIONAL)
-"""The built-in evaluators that can be compared with the definition."""
+"""The built-in evaluators that can be compared with the reference evaluator."""
 REASONS = 8  # the most reasons listed for cases that were not compared
 RESTARTS = 50  # the most restarts of an engine in a whole campaign
 TRIES = 400  # the most questions to an engine to make a disagreement smaller

@@ -327,7 +327,9 @@ def _matches_to_show(plan: Plan[Any], S: Stream, args: MatchArguments) -> Iterab
 
 @contextmanager
 def _pointing_to_denotational(plan: Plan[Any]) -> Iterator[None]:
-    """Add to the message of Unsupported that the definition can evaluate the query, unless it was already tried."""
+    """Add to the message of Unsupported that the evaluator `denotational` supports the query, unless it was already
+    tried.
+    """
     try:
         yield
     except Unsupported as error:

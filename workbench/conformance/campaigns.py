@@ -62,9 +62,9 @@ Streams = Literal["guided", "random"]
 class BuiltInEvaluator:
     """A built-in evaluator of a language in a campaign. Raises IllFormed if the query does not fit the schema.
 
-    If the query is an error on these events, the definition raises Unsupported, because no answer would be right. less:
-    the output to compare instead of matches with results, if the engine does not claim results; None to compare the
-    results.
+    If the query is an error on these events, the reference evaluator raises Unsupported, because no answer would be
+    right. less: the output to compare instead of matches with results, if the engine does not claim results; None to
+    compare the results.
     """
 
     language: Language[Any]
@@ -258,14 +258,14 @@ def definition(
     consumption: Consumption = Consumption.NONE,
     less: str | None = None,
 ) -> Evaluator:
-    """Return the evaluator by the definition, with which the others are compared."""
+    """Return the reference evaluator, with which the others are compared."""
     return BuiltInEvaluator(language, DENOTATIONAL, budget, consumption, less)
 
 
 def built_in(
     language: Language[Any], budget: Budget = Budget(), consumption: Consumption = Consumption.NONE
 ) -> Mapping[str, Evaluator]:
-    """Return the built-in evaluators of a language, except the definition."""
+    """Return the built-in evaluators of a language, except the reference evaluator."""
     names = (name for name in language.evaluators if name != DENOTATIONAL)
     return {name: BuiltInEvaluator(language, name, budget, consumption) for name in names}
 
@@ -345,11 +345,11 @@ MIXES: Mapping[str, tuple[PlanShare, ...]] = {
 class Job:
     """A campaign, without its number of cases.
 
-    evaluators: the built-in evaluators to compare with the definition, in languages that have them. engine: the command
-    that starts an engine under test, empty for none. together: how many cases in a row share their query.
-    valuations: the budget of the definition. states, matches: the budget of the evaluators. seconds: the time of each
-    evaluator for a case. memory: MiB for an engine, or for the built-in evaluators of a worker. restarts: the restarts
-    of an engine that each worker may make.
+    evaluators: the built-in evaluators to compare with the reference evaluator, in languages that have them. engine:
+    the command that starts an engine under test, empty for none. together: how many cases in a row share their query.
+    valuations: the budget of the reference evaluator. states, matches: the budget of the others. seconds: the time of
+    each evaluator for a case. memory: MiB for an engine, or for the built-in evaluators of a worker. restarts: the
+    restarts of an engine that each worker may make.
     """
 
     parts: tuple[PlanShare, ...]
@@ -396,7 +396,9 @@ class Job:
 
     @cached_property
     def plans(self) -> Mapping[PlanShare, CampaignPlan]:
-        """Return each part's campaign for one process. Both evaluators are the definition: replace the right one."""
+        """Return each part's campaign for one process. Both evaluators are the reference evaluator: replace the right
+        one.
+        """
         return {part: self._plan(part) for part in self.parts}
 
     def _plan(self, part: PlanShare) -> CampaignPlan:
@@ -414,7 +416,7 @@ class Job:
         )
 
     def definition(self, part: PlanShare) -> Evaluator:
-        """Return the evaluator by the definition, with which the others are compared."""
+        """Return the reference evaluator, with which the others are compared."""
         return definition(language_named(part.language), Budget(valuations=self.valuations))
 
     def built_in(self, part: PlanShare) -> Mapping[str, Evaluator]:

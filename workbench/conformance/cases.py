@@ -78,10 +78,10 @@ def _built_in(path: Path) -> list[Case]:
 
 
 def case_of_line(text: str, where: str, seconds: float = SECONDS) -> Case:
-    """Return the case in a line of a suite. Without the field "matches" the definition computes them.
+    """Return the case in a line of a suite. Without the field "matches" the reference evaluator computes them.
 
-    Raises InputError with the place and the field, also if the matches are wrong by the definition, or if computing
-    them takes longer than the seconds.
+    Raises InputError with the place and the field, also if the matches contradict the reference evaluator, or if
+    computing them takes longer than the seconds.
     """
     obj = parse_json(text, where)
     if not isinstance(obj, dict):

@@ -45,14 +45,14 @@ class Choices:
     """The choices of a language; predicts the answers of an engine with some of them.
 
     passed: cases that the engine passed. held: choices, by axis, that the expected matches follow in place of the
-    definition; predictions use them on all axes without a choice. excluded: whether no choice is considered, because
-    the answers do not depend on the queries. silencing: whether all answers are to one query, without a match, and a
-    choice predicts them. silent: operators whose queries never get a match. banned: choices that were judged and
+    default meaning; predictions use them on all axes without a choice. excluded: whether no choice is considered,
+    because the answers do not depend on the queries. silencing: whether all answers are to one query, without a match,
+    and a choice predicts them. silent: operators whose queries never get a match. banned: choices that were judged and
     rejected. watch: raises DiagnosisStopped once the time for the search is over. alike: for an accepted choice the
     choices that no question distinguishes from it. apart: a question that would distinguish it from the first of them.
     replayed: the number of wrong answers without the choice, and with it. looked: for each axis, the answers to
-    questions that were not chosen to separate its values. nearly: the choices that the first search found; some of
-    them are contradicted. settled: the choices accepted so far, which a search that ends early reports.
+    questions that were not chosen to separate its values. nearly: the choices that the first search found; some of them
+    are contradicted. settled: the choices accepted so far, which a search that ends early reports.
     """
 
     language: str

@@ -180,10 +180,11 @@ LINES = 24  # lines of an explanation that are shown
 
 
 def why_of(result: CaseResult, held: Mapping[str, str] = {}) -> str:
-    """Return the derivation of the first difference, by the definition, as text; "" where there is none.
+    """Return as text why, by the definition of the language, the first match that differs is one or is not; "" if there
+    is no such text.
 
-    held: the choices of a policy or a reading that change the expected matches. If the definition disagrees with them
-    about the match, a sentence names them in place of the derivation.
+    held: the choices of a policy or a reading that change the expected matches. If they change whether this match is
+    expected, a sentence names them in place of the derivation.
     """
     first, expected = first_difference(result), set(result.case.matches)
     if first is None:
@@ -246,7 +247,8 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class DefectGroup:
-    """Kernels (shrunk failures) that form one defect, the smallest first, with the choice that explains them, if any.
+    """Kernels (shrunk failing cases) that form one defect, the smallest first, with the choice that explains them, if
+    any.
 
     beside: the choices that explain other defects. stopped: why the search for a choice ended early, "" if it did not.
     doubt: a sentence about a choice that would explain them, but is contradicted. general: one choice for all axes of a
@@ -262,7 +264,7 @@ class DefectGroup:
 
     @property
     def cases(self) -> tuple[str, ...]:
-        """Return the ids of the cases of the kernels."""
+        """Return the ids of all failing cases that belong to the kernels."""
         return tuple(id_ for kernel in self.kernels for id_ in kernel.cases)
 
 
@@ -366,7 +368,9 @@ def silent_failures(failures: Sequence[CaseResult], results: Sequence[CaseResult
 
 
 def _of_all_silent(kernels: Sequence[Kernel], silent: Mapping[str, str], language: str) -> Kernel:
-    """Return the smallest kernel of an engine that never reports matches, with all its failed cases."""
+    """Return one kernel (a shrunk failing case) for an engine that never reports matches: the smallest, with all failed
+    cases.
+    """
     rest = tuple(id_ for id_, of in silent.items() if of == language)
     ids = dict.fromkeys((*(id_ for kernel in kernels for id_ in kernel.cases), *rest))
     return replace(kernels[0], cases=tuple(ids))
@@ -569,7 +573,9 @@ def _settle_choices(
 
 
 def _unexplained(choices: Choices, chosen: Sequence[Choice], kernels: Sequence[Kernel]) -> set[Elements]:
-    """Return the elements blamed for kernels that the choices explain neither alone nor together."""
+    """Return the sets of elements blamed for kernels (shrunk failing cases) that the choices do not explain, alone or
+    together.
+    """
     ways = [*([choice] for choice in chosen), list(chosen)]
     return {k.signature.blamed for k in kernels if not any(choices.reproduces(way, k.result) for way in ways)}
 
@@ -581,11 +587,11 @@ def _group_kernels(
     choices: Choices,
     answered: Sequence[CaseResult],
 ) -> list[DefectGroup]:
-    """Group kernels by the choice that explains them.
+    """Group kernels (shrunk failing cases) by the choice that explains them.
 
-    Kernels with the same description of their wrong answers form a group too. If a choice does not predict a kernel's
-    original case, shrinking has exchanged one defect for another: then the search is repeated for these cases, given
-    the known choices. If time runs out, the choices confirmed so far are used.
+    Unexplained kernels form a group if their wrong answers have the same description. If a choice does not predict a
+    kernel's original case, shrinking has exchanged one defect for another. Then the search is repeated for these cases,
+    given the known choices. If time runs out, the choices confirmed so far are used.
     """
     found, chosen, stopped = list(kernels), list[Choice](), ""
     try:
@@ -661,7 +667,9 @@ def _is_given(choices: Choices, chosen: Sequence[Choice], result: CaseResult) ->
 
 
 def _together(kernels: Sequence[Kernel], chosen: Sequence[Choice], choices: Choices) -> list[DefectGroup]:
-    """Group kernels by the choice that explains them; the others by their description."""
+    """Group kernels (shrunk failing cases) by the choice that explains them; group unexplained ones by their
+    description.
+    """
     alone = [(k, next((c for c in chosen if choices.reproduces([c], k.result)), None)) for k in kernels]
     groups: dict[object, list[Kernel]] = {}
     for kernel, choice in sorted(alone, key=lambda pair: pair[1] is None):
@@ -691,10 +699,11 @@ def error_kind(result: CaseResult) -> str:
 def _split_by_choice(
     kernels: Sequence[Kernel], chosen: Sequence[Choice], choices: Choices, failing: Sequence[CaseResult]
 ) -> list[Kernel]:
-    """Split kernels: a case that is explained by other choices, but not by the one of its kernel, gets a kernel of its
-    own.
+    """Give a failing case a kernel of its own if the choice that explains its kernel does not explain the case, but
+    others do.
 
-    Cases are in one kernel because their queries have the same operators and they fail in one direction.
+    A kernel is a shrunk failing case, and stands for cases whose queries have the same operators and that fail in the
+    same direction. Return all kernels.
     """
     by_id, moved = {one.case.id: one for one in failing}, list[Kernel]()
     for group in _together(kernels, chosen, choices):
@@ -717,7 +726,8 @@ def _lead_by_need(
     choices: Choices,
     failing: Sequence[CaseResult],
 ) -> list[Kernel]:
-    """Return the kernels; for each choice, the smallest case is one that needs the choice, if there is such a case.
+    """For each choice, put a failing case first that needs the choice, the smallest if there are several. Return all
+    kernels.
 
     Two choices may each explain the smallest cases, while other answers need both.
     """
@@ -786,7 +796,7 @@ def _defect(id_: str, group: DefectGroup, choices: Choices, by_id: dict[str, Cas
     """Return the defect of a group. hurried: omit the explanation, which may take long."""
 
     def rank(kernel: Kernel) -> tuple[bool, tuple[int, int]]:
-        """Return a sort key: first the kernels that need the choice, then the smallest ones."""
+        """Return a sort key that puts kernels that need the choice first, and among equals the smallest."""
         needless = group.choice is not None and choices.reproduces(group.beside, kernel.result)
         return needless, _size(kernel)
 
@@ -903,7 +913,9 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Smallest:
-    """The shortest query and stream found on which a wrong semantics differs from the definition."""
+    """The shortest query and stream found on which an engine with one wrong value of an axis differs from the default
+    meaning.
+    """
 
     query: str
     S: Stream
@@ -983,7 +995,7 @@ def smallest(query: str, language: str, reports: Reports, pieces: Iterable[Piece
 
 
 def evaluate_by_definition(query: str, language: str, S: Stream) -> Report:
-    """Return the positions and events of the matches by the definition. Raises CerifyError."""
+    """Return the positions and events of the matches that the reference evaluator finds. Raises CerifyError."""
     found = match(query, S, language=language, evaluator=DENOTATIONAL, budget=BUDGET)
     return frozenset((m.at, m.events) for m in found)
 
@@ -1021,7 +1033,8 @@ def _moved(one: PlainMatch, kept: Sequence[int]) -> PlainMatch:
 
 
 def _reports(language: str, axis: str, value: str, query: str, S: Stream) -> Report | None:
-    """Return the report of an engine that differs from the definition in this axis only; None if it reports an error.
+    """Return the report of an engine that differs from the default meaning in this axis only; None if it reports an
+    error.
 
     Raises CerifyError.
     """
@@ -1043,4 +1056,5 @@ SUSPECTS: Mapping[str, Mapping[str, Reports]] = {
     }
     for language, one in INTERPRETATIONS.items()
 }
-"""For each language and axis=value, the reports of an engine that differs from the definition in this value only."""
+"""For each language and axis=value, the reports of an engine that differs from the default meaning in this value only.
+"""

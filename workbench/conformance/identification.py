@@ -454,8 +454,8 @@ class Identification:
                     self.answered.append(Answered(question, answer, stage.axes))
 
     def confirm(self, stage: Stage) -> None:
-        """Ask one question for each template, on which the remaining hypotheses, or the best one and the definition,
-        differ.
+        """Ask one question for each template, on which the remaining hypotheses differ, or the best one and the default
+        meaning.
         """
         for template in stage.templates:
             pool = Pool((template,), self.skipped)
@@ -471,8 +471,8 @@ class Identification:
             self.left = [c for c in self.left if self.predictor.answer(question, c) == answer] or self.left
 
     def expanded(self, stage: Stage) -> Iterator[Choices]:
-        """Yield the remaining hypotheses combined with all values of the stage's axes, the nearest to the definition
-        first.
+        """Yield the remaining hypotheses combined with all values of the stage's axes, those with the fewest values
+        other than the default first.
         """
         axes = [self.predictor.interpretation.axes[name] for name in stage.axes]
         chosen = list(product(*(axis.values for axis in axes)))
@@ -482,7 +482,7 @@ class Identification:
                 yield dict(hypothesis) | dict(zip(stage.axes, values, strict=True))
 
     def keep(self, stage: Stage, best: list[Choices], fit: bool) -> None:
-        """Keep the best hypotheses, but drop those that differ from the definition in an axis on which no answer
+        """Keep the best hypotheses, but drop those with a value other than the default in an axis on which no answer
         depends.
         """
         for name in stage.axes if fit else ():
@@ -513,7 +513,7 @@ class Identification:
                 self.left = self.best()
 
     def corroborate(self, stages: Sequence[Stage]) -> bool:
-        """For each query, ask more questions about the axes that have another value than the definition's.
+        """For each query, ask more questions about the axes whose value is not the default.
 
         Return whether an answer contradicts a value. The engine's meaning may be close to a value and differ from it
         only on few streams.
@@ -566,8 +566,7 @@ class Identification:
                 self.left = self.best()
 
     def probe(self) -> tuple[dict[str, EngineQuestion], list[Answered]]:
-        """Ask random questions about the axes whose values differ from the definition's; about all axes if none
-        differs.
+        """Ask random questions about the axes whose values are not the default; if there are none, about all axes.
 
         Return for each axis a question that refutes its value, and the unexplained answers, shrunk. If a hypothesis
         that differs in one axis explains all answers, it becomes the best one. Otherwise an unexplained answer refutes
@@ -628,9 +627,9 @@ class Identification:
     def suspects(self, question: EngineQuestion, about: Collection[str]) -> set[str]:
         """Return the axes whose values a small question with a wrong answer may refute.
 
-        A value that differs from the definition's is a suspect if the query has operators of the value's axis, or if it
-        changes an answer on a stream of these events. If there is no such value, the suspects are the axes on which the
-        answer depends; axes with operators come before axes of all queries.
+        A value other than the default is a suspect if the query has operators of the value's axis, or if it changes an
+        answer on a stream of these events. If there is no such value, the suspects are the axes on which the answer
+        depends; axes with operators come before axes of all queries.
         """
         axes = [axis for axis in self.predictor.axes_of(question.query) if axis.name in about]
         near = self.near(question)
@@ -677,7 +676,7 @@ class Identification:
         """Hill-climb from the best remaining hypothesis; return the hypotheses that explain the most answers.
 
         A step changes one axis. If no step explains more, it changes two axes on which unexplained answers depend, also
-        starting from the definition's values: two values may fit together and both be wrong, given a third one.
+        starting from the default values, because two values may fit together and both be wrong, given a third one.
         """
         first = min(self.left, key=self.misses)
         while True:
@@ -797,8 +796,7 @@ class Identification:
         return any(name in one.axes and other in one.axes for one in wrong for other in unfit)
 
     def doubts(self, name: str, unfit: Collection[str]) -> list[Answered]:
-        """Return the answers about axes of `unfit` that may refute this axis's value, if that differs from the
-        definition's.
+        """Return the answers about axes of `unfit` that may refute this axis's value, if that is not the default.
 
         These answers are unexplained, depend on the value, and share operators with the questions about it. So the
         unnamed meaning may belong to either axis.
@@ -1056,8 +1054,8 @@ class Need:
 class Pool:
     """The remaining questions of a stage, grouped by the length of their streams.
 
-    If the matches of a template have one event, its stream of all `letters` counts as one event long, because it tests
-    all of them at once. whole: the questions on these streams.
+    If a match of a template has one event, the stream of all events of the template counts as one event long, because
+    it tests all of them at once. whole: the questions on these streams.
     """
 
     def __init__(self, templates: Iterable[Template], skipped: set[tuple[str, bool]]) -> None:
@@ -1088,14 +1086,14 @@ class Pool:
         return max(short, key=lambda question: len(predictor.answer(question, hypothesis)))
 
     def matched(self, predictor: Predictor, most: int) -> list[EngineQuestion]:
-        """Return the shortest questions for which the definition has a match."""
+        """Return the shortest questions to which the default meaning gives a match."""
         return list(islice((q for q in self.unskipped() if predictor.answer(q, predictor.default)), most))
 
     def unmatched(self, hypothesis: Choices, predictor: Predictor, names: Iterable[str]) -> list[EngineQuestion]:
-        """Return up to UNMATCHED questions to which neither the definition nor a hypothesis has a match.
+        """Return up to UNMATCHED questions to which neither the default meaning nor a hypothesis gives a match.
 
-        For half of them, another value of these axes gives a match. For the others, the definition has a match on other
-        events of the same types in the same order, so only the values of attributes decide.
+        For half of them, another value of these axes gives a match. For the others, the default meaning gives a match
+        on other events of the same types in the same order, so only the values of attributes decide.
         """
         every, default = self.unskipped(), predictor.default
         axes = (predictor.interpretation.axes[name] for name in names)
@@ -1117,8 +1115,9 @@ class Pool:
         """Choose at most `most` long questions of a template: those with the most matches, and perhaps one without a
         match.
 
-        Most matches occur where events of all steps are repeated. If an engine reports only a few matches, it shows
-        there which ones. If the matches of a template have one event, the stream of all `letters` suffices.
+        Most matches occur where events of all steps are repeated. If an engine reports only some matches, its answer
+        there shows which ones. If a match of a template has one event, the stream of all events of the template
+        suffices.
         """
         if self.whole:
             return [question for question in self.whole if question.kind not in self.skipped]
@@ -1250,10 +1249,10 @@ BESIDE = {
 
 @dataclass(frozen=True)
 class AxisSeparation:
-    """A value of an axis, and a shortest question that the definition answers differently.
+    """A value of an axis, and a shortest question that tells it from the default meaning.
 
     question: None if no question separates the two. beside: the other choices that both sides share. expected, given:
-    the sorted matches of the definition, and of an engine with the value; the word "error" for an error.
+    the sorted matches under the default meaning, and those of an engine with the value; the word "error" for an error.
     """
 
     axis: str
@@ -1265,7 +1264,7 @@ class AxisSeparation:
 
 
 def separations(language: str) -> Iterator[AxisSeparation]:
-    """Yield a separation for each value of each axis of a language, except the definition's values.
+    """Yield a separation for each value of each axis of a language, except the default values.
 
     Example: next(separations("cel"))
     """

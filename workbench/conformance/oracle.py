@@ -34,7 +34,7 @@ BUDGET = Budget(valuations=200_000)
 
 @dataclass(frozen=True)
 class Oracle:
-    """Computes the expected matches: by the definition, under a reading of SASE+ or the choices of a policy.
+    """Computes the expected matches: by the reference evaluator, under a reading of SASE+ or the choices of a policy.
 
     choices: for each language the value of each axis at which an engine may differ from the semantics; see
     cerify.conformance.prediction.
@@ -65,7 +65,7 @@ class Oracle:
         )
 
     def find_choices(self, language: str) -> Mapping[str, str]:
-        """Return the choices for a language that differ from the definition, by axis."""
+        """Return the choices for a language that are not the default, by axis."""
         if not self.concerns(language):
             return {}
         known = AXES[language]

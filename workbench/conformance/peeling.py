@@ -316,8 +316,10 @@ TURNED: dict[FailureKind, tuple[FailureKind, ...]] = {"missing": ("extra",), "ex
 
 @dataclass(frozen=True)
 class Signature:
-    """A signature: the kind of a failure, the elements to blame for it, and the class of its error if it is an
-    error.
+    """What failures of one defect have in common: their kind, the elements to blame, and the class of the error if they
+    are errors.
+
+    error: "" for other failures than errors.
     """
 
     language: str
@@ -328,7 +330,9 @@ class Signature:
 
 @dataclass(frozen=True)
 class Failing:
-    """A query and a stream that fail in one way, and the case of the suite from which they come."""
+    """A query and a stream on which the engine fails in one way, and the case of the suite from which they were
+    reduced.
+    """
 
     kind: FailureKind
     query: Any
@@ -343,8 +347,7 @@ class Failing:
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel: the smallest case of a signature, the engine's result on it, and the ids of the cases with this
-    signature.
+    """The smallest case of a signature, the engine's result on it, and the ids of all cases with this signature.
 
     variants: the results on the smallest cases of other signatures of the same defect.
     """
@@ -363,10 +366,10 @@ class Peeler:
 
     stopped: why no more cases are run, "" while they are. disputed: results on which cerify contradicts itself.
     shrinks: whether it is now shrinking cases, for which a share of the watch's time is reserved. announce: called with
-    the first case of each signature as soon as it is known, perhaps minutes before the smallest one. explains: whether
-    a known cause explains a wrong answer; such a case is skipped. late: for sets of operators, the length of the
-    shortest query without an answer in time; once such questions have used up their time, longer queries with these
-    operators are not asked.
+    the first case of each signature (kind of failure and blamed elements) as soon as it is known, perhaps minutes
+    before the smallest one. explains: whether a known cause explains a wrong answer; such a case is skipped. late: for
+    sets of operators, the length of the shortest query without an answer in time; once such questions have used up
+    their time, longer queries with these operators are not asked.
     """
 
     ask: Ask
@@ -385,10 +388,11 @@ class Peeler:
     def kernels(
         self, failures: Iterable[CaseResult], progress: Callable[[int, int], None] = lambda d, t: None
     ) -> list[Kernel]:
-        """Return the kernels behind the failures, each with the cases that it explains, in no particular order.
+        """Reduce the failures, and return the kernels (smallest cases), each with the ids of the cases that fail like
+        it.
 
-        Failures without an answer come last, because their questions may use up the time. A second call, after an
-        interrupt, returns the kernels found before it.
+        Failures without an answer are reduced last, because their questions may use up the time. A second call, after
+        an interrupt, returns the kernels found before it. Kernels come in no particular order.
         """
         if self._kernels_found is not None:
             return self._kernels_found
@@ -452,7 +456,7 @@ class Peeler:
     # --- what a failure depends on ------------------------------------------------------------------------------------
 
     def signatures(self, result: CaseResult) -> dict[Signature, Failing]:
-        """Return the signatures behind a failure, each with a case that has only this signature."""
+        """Return the signatures of a failure: one for each independent cause, with a case that fails only in this way."""
         language = LANGUAGES[result.case.language]
         query, S = language.syntax.parse(result.case.query), stream_of(result.case)
         self.answered[_question(query, S, result.case)] = result
@@ -462,8 +466,9 @@ class Peeler:
         return found
 
     def _at_once(self, result: CaseResult, groups: Mapping[Signature, Sequence[Failing]]) -> dict[Signature, Failing]:
-        """Return signatures that blame the feature under test, without looking at the query. This is fast, for use
-        after an interrupt.
+        """Return signatures that blame the feature under test, without a look at the query.
+
+        This is fast, for use after an interrupt.
         """
         found: dict[Signature, Failing] = {}
         for kind in kinds_of(result):
@@ -476,9 +481,9 @@ class Peeler:
         return found
 
     def _unasked(self, result: CaseResult, known: Mapping[Signature, Sequence[Failing]]) -> dict[Signature, Failing]:
-        """Return, without asking the engine, a signature for each kind of the failure.
+        """Return, without running the engine, a signature for each way in which a case fails.
 
-        The signature is a known one that fits, or else one that blames all elements of the case.
+        This is a known signature if one fits; otherwise one that blames all elements of the case.
         """
         if self.watch.interrupted:
             return self._at_once(result, known)
@@ -530,7 +535,7 @@ class Peeler:
     def result(self, query: Any, S: Stream, origin: Case) -> CaseResult | None:
         """Return the engine's result on a query and a stream; each is run at most once.
 
-        Return None if the definition has no answer, or if no more questions may be asked.
+        Return None if the reference evaluator gives no answer, or if no more questions may be asked.
         """
         key = _question(query, S, origin)
         if key not in self.answered:
@@ -569,7 +574,9 @@ class Peeler:
     # --- the smallest case --------------------------------------------------------------------------------------------
 
     def _reduced(self, groups: dict[Signature, list[Failing]]) -> list[Kernel]:
-        """Return the kernels, except those whose failure a kernel with fewer elements already shows."""
+        """Return the kernels of the groups, except those with a failure that a kernel with fewer elements already
+        shows.
+        """
         kernels: dict[Signature, Kernel] = {}
         explained: dict[Signature, Signature] = {}
         for signature in sorted(
@@ -590,10 +597,10 @@ class Peeler:
     def _final(
         self, signature: Signature, group: Sequence[Failing], kernels: Iterable[Signature]
     ) -> tuple[Signature, Failing, Signature | None]:
-        """Return the final signature, after shrinking, of a group of cases; its smallest case; and a known signature
-        for it.
+        """Shrink a group of cases with one signature. Return the signature of the smallest case, that case, and a known
+        signature.
 
-        The last is None if no known signature explains the case.
+        The known signature is one that explains the smallest case; None if there is none.
         """
         if self.stopped:
             return signature, min(group, key=lambda f: len(f.S)), None
@@ -611,9 +618,10 @@ class Peeler:
             self.watch.allow_all()
 
     def _shrunk_at_once(self, signature: Signature, small: Failing) -> tuple[Signature, Failing, Signature | None]:
-        """Shrink without testing on which elements the failure depends, because time is short.
+        """Shrink a case without testing on which elements the failure depends, because time is short.
 
-        Return a signature that blames the elements left, the shrunk case, and None.
+        Return a signature that blames all elements of the shrunk case, the shrunk case, and None for the known
+        signature.
         """
         self.watch.allow()
         small = self._shrunk(small, frozenset())
@@ -644,7 +652,7 @@ class Peeler:
         return small
 
     def _explaining(self, signature: Signature, small: Failing, known: Iterable[Signature]) -> Signature | None:
-        """Return a known signature that explains the smallest case of this one; None if none does."""
+        """Return a known signature that explains the case `small` with this signature; None if none does."""
         candidates = [other for other in known if other.language == signature.language]
         if signature in candidates:
             return signature
@@ -655,7 +663,9 @@ class Peeler:
         )
 
     def _general(self, signature: Signature, small: Failing, known: Iterable[Signature]) -> Signature | None:
-        """Return a known signature with fewer elements, if the case can be reduced to it; else None."""
+        """Return a known signature with fewer elements if the case can be reduced to a case with that signature; else
+        None.
+        """
         for other in known:
             if _is_of_fewer(other, signature):
                 smaller = self._shrunk(small, other.blamed)
@@ -665,9 +675,10 @@ class Peeler:
         return None
 
     def _of_other_types(self, signature: Signature, small: Failing, known: Iterable[Signature]) -> Signature | None:
-        """Return a known signature with fewer elements that the case has after one of two equal types is renamed.
+        """Rename one of two equal event types; return a known signature with fewer elements that the case then has, or
+        None.
 
-        In `(A FILTER A.x > 0) OR A` the filter is needed, because both sides are equal without it; in `A OR B` no
+        In `(A FILTER A.x > 0) OR A` the filter is needed, because both sides are equal without it. In `A OR B` no
         filter is needed.
         """
         language = LANGUAGES[signature.language]
@@ -686,9 +697,7 @@ class Peeler:
         return None
 
     def _written_out(self, small: Failing, known: Iterable[Signature]) -> Signature | None:
-        """Return a known signature that the case has after its derived operators are expanded; None if there is
-        none.
-        """
+        """Expand the derived operators of a case; return a known signature that the case then has, or None."""
         with suppress(CerifyError):
             written = LANGUAGES[small.origin.case.language].syntax.expanded(small.query)
             if written != small.query and self.fails(written, small.S, small):
@@ -753,8 +762,9 @@ class Peeler:
 def assigned(
     groups: dict[Signature, list[Failing]], explained: dict[Signature, Signature]
 ) -> dict[Signature, tuple[str, ...]]:
-    """Return the ids of the cases of each remaining signature. A case with several signatures counts only for the
-    rarest of them.
+    """Return for each signature that is not explained by another the ids of its cases.
+
+    A case with several signatures counts only for the rarest of them.
     """
     behind: dict[str, set[Signature]] = {}
     for signature, group in groups.items():
@@ -772,10 +782,10 @@ def assigned(
 
 
 def clustered(kernels: Iterable[Kernel]) -> list[Kernel]:
-    """Merge the kernels that need two or more operators and share the outermost one.
+    """Merge the kernels whose queries need two or more operators and have the same outermost operator.
 
-    The outermost operator is probably the wrong one, and the others only make it visible. Kernels of one operator are
-    not merged, nor kernels that differ in other elements than operators.
+    That operator is probably the wrong one, and the others only make the fault visible. Kernels that need one operator
+    are not merged, nor kernels that differ in elements other than operators.
     """
     found: dict[Any, Kernel] = {}
     for kernel in sorted(kernels, key=lambda k: (*_order(k.signature), k.result.case.id)):
@@ -798,7 +808,7 @@ def _cluster(kernel: Kernel) -> Any:
 
 
 def _is_of_fewer(other: Signature, signature: Signature) -> bool:
-    """Return whether another signature has fewer of the same elements and is otherwise equal."""
+    """Return whether `other` blames fewer of the same elements and is otherwise equal to `signature`."""
     return (
         bool(other.blamed) and other.blamed < signature.blamed and replace(other, blamed=signature.blamed) == signature
     )

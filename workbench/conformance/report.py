@@ -299,7 +299,7 @@ def alike_text(defect: Defect, report: Report) -> str:
 
 
 def axis_says(defect: Defect, cause: DefectCause) -> str:
-    """Return text that explains the cause's value of its axis, and the definition's value."""
+    """Return text that explains the cause's value of its axis, and the default value."""
     known = AXES.get(defect.language, {})
     axis = known.get(cause.axis) or next((axis for axis in known.values() if axis.base == cause.axis), None)
     if axis is None:
@@ -702,7 +702,7 @@ def against(report: Report, baseline: Stored) -> Report:
 class TrendPoint:
     """A run in a trend: the engine, its counts, the ids that were fixed, and the ids that newly fail.
 
-    held_to: the choices by which it was judged, "" if by the definition.
+    held_to: the choices by which it was judged, "" if by the default meaning.
     """
 
     engine: str

@@ -168,7 +168,7 @@ def _diagnosed(
 def judge_all_again(
     results: Sequence[CaseResult], oracle: Oracle, watch: Watch
 ) -> tuple[list[CaseResult], list[str], str]:
-    """Judge the failed results again by the definition, shortest queries and streams first.
+    """Judge the failed results again with the reference evaluator, shortest queries and streams first.
 
     Return the results; the ids of those that were not judged again because the share JUDGING of the time was over; and
     why this ended early, "" if it did not.
@@ -246,8 +246,8 @@ def run_all(engine: Engine, cases: Sequence[Case], oracle: Oracle, progress: Pro
 
 
 def reconsidered(result: CaseResult, oracle: Oracle = Oracle()) -> CaseResult:
-    """Return the result, marked as disputed if the suite's matches differ from the definition or the plain
-    definition.
+    """Return the result, marked as disputed if the suite's matches differ from those of the reference evaluator or of
+    the plain definition.
     """
     if result.outcome != "failed" or oracle.concerns(result.case.language):
         return result
@@ -265,10 +265,10 @@ def reconsidered(result: CaseResult, oracle: Oracle = Oracle()) -> CaseResult:
 
 
 def judged_again(result: CaseResult, phi: Any, S: Stream, oracle: Oracle = Oracle()) -> CaseResult:
-    """Return the result, marked as disputed if the plain definition contradicts the definition.
+    """Return the result, marked as disputed if the plain definition contradicts the reference evaluator.
 
-    An engine that is entitled to other choices is not judged again, because the plain definition has only the
-    semantics.
+    The plain definition has no shortcuts and no caches. An engine that may have other choices is not judged again,
+    because the plain definition supports only the default meaning.
     """
     case = result.case
     if result.outcome != "failed" or oracle.concerns(result.case.language):

@@ -165,7 +165,7 @@ def _select_other_types(alphabet: Alphabet) -> frozenset[int]:
 
 
 def _label_types(alphabet: Alphabet, types: frozenset[int]) -> Iterator[str]:
-    """Yield texts for the letters of these types; the letters of one event type stand together."""
+    """Yield texts for the letters (types of events with conditions) that have these numbers, grouped by event type."""
     of: dict[str | None, list[int]] = {}
     for a, minterm in enumerate(alphabet.types):
         name = next((_type_and_mask(alphabet.predicates[i])[0] for i in sorted(minterm.chosen)), None)

@@ -15,7 +15,7 @@ from cerify.semantics.predicates import show_value
 from cerify.semantics.values import Value, show_time
 
 Presence = Literal["common", "missing", "extra"]
-"""Who reports a complex event: both the definition and the engine, only the definition, or only the engine."""
+"""Who reports a complex event: both the reference evaluator and the engine, or only one of them."""
 
 
 @dataclass(frozen=True)

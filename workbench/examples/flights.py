@@ -273,7 +273,7 @@ DRAWABLE = 10  # the most events of a match that is drawn
 
 @dataclass(frozen=True)
 class SampleWindow:
-    """A few events of a substream, at most 40, on which evaluators are compared with the definition.
+    """A few events of a substream, at most 40, on which evaluators are compared with the reference evaluator.
 
     The interpreter is slow by design, so it cannot be given a year of flights. A window has consecutive events. If a
     match spans more events, the window has the match's events and some of those between, in their order. Every
@@ -320,9 +320,9 @@ def _consecutive(start: int, length: int, events: int) -> SampleWindow:
 
 
 def case(example: DemoQuery, window: SampleWindow, S: Stream) -> tuple[Case, SampleWindow]:
-    """Return the query on the window, as a case with the matches of the definition, and the window that was used.
+    """Return the query on the window, as a case with the expected matches, and the window that was used.
 
-    If the definition exceeds its budget, the window loses its first half, as often as necessary.
+    If the reference evaluator exceeds its budget, the window loses its first half, as often as necessary.
     """
     phi = parse(example.query)
     while True:
@@ -377,7 +377,7 @@ class DemoFinding:
 
     @property
     def agree(self) -> bool:
-        """Return whether the automaton and the definition agree on every sample."""
+        """Return whether the automaton and the reference evaluator agree on every sample."""
         return all(sample.automaton.outcome == "passed" for sample in self.samples)
 
     @property
@@ -406,7 +406,7 @@ def find(example: DemoQuery, table: pa.Table, engine: Runner | None = None) -> D
 
 
 def sampled(example: DemoQuery, window: SampleWindow, stream: Stream, engine: Runner | None) -> Sample:
-    """Run the definition, the automaton and the engine on the same window, and return the results."""
+    """Run the reference evaluator, the automaton and the engine on the same window, and return the results."""
     asked, window = case(example, window, stream)
     reported = matches(parse(example.query), window.cut_stream(stream))
     outcome = CaseResult(asked, "passed" if reported == list(asked.matches) else "failed", reported)

@@ -318,7 +318,9 @@ class CoreFound(MembershipAnswer):
 
 
 class CoreExplainer(PlainExplainer):
-    """An explainer that uses the definition; beyond the budget, it only says whether the positions are a match."""
+    """An explainer that uses the reference evaluator; beyond the budget, it only says whether the positions are a
+    match.
+    """
 
     legend = "“x -> 1” says that the variable x holds event 1."
 

@@ -48,7 +48,7 @@ class EqlAnswer:
 
 
 class EqlExplainer(Explainer[EqlAnswer]):
-    """An explainer that uses the matches of the definition, and the reason why each sequence stopped."""
+    """An explainer that uses the matches of the reference evaluator, and the reason why each sequence stopped."""
 
     hint = "--match POSITIONS says why events are no match, as in --match 0,1."
 
@@ -63,7 +63,9 @@ class EqlExplainer(Explainer[EqlAnswer]):
 
     @cached_property
     def matches(self) -> Sequence[Match]:
-        """Return the matches: on a short log by the definition, on a long log by the funnel or the slot machine."""
+        """Return the matches: on a short log by the reference evaluator, on a long log by the funnel or the slot
+        machine.
+        """
         if len(self.S) <= SHORT:
             return matches_of(self.rule, self.S)
         if self.funnel is not None and not self.rule.pipes:

@@ -1,7 +1,8 @@
 """Explain MATCH_RECOGNIZE and WINDOW: why rows have their labels, which labels were preferred, why there is no match.
 
-The search tries the labellings in the order of preference that the definition gives, and records each test of a
-condition. So all labellings that it tries before the first complete labelling are preferred to it.
+A labelling assigns a pattern variable to each row of a match. The search tries labellings in the order of preference
+that the definition gives, and records each test of a condition. So every labelling that it tries before the first
+complete one is preferred to that one.
 """
 
 from __future__ import annotations
@@ -267,7 +268,7 @@ class NotMatched:
 
 
 class RowExplainer(Explainer[RowExplanation | NotMatched]):
-    """An explainer that searches for labellings by the definition."""
+    """An explainer that searches for labellings as the reference evaluator does."""
 
     heading = "Why rows are labelled as they are"
     legend = "A dot is a row of a match. Diamonds are rows that are not a match, and rings are rows of a near match."

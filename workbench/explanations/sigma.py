@@ -65,7 +65,7 @@ class SigmaAnswer:
 
 
 class SigmaExplainer(Explainer[SigmaAnswer]):
-    """An explainer that uses the definition: the windows of groups, and the occurrences near them."""
+    """An explainer that uses the reference evaluator: the windows of groups, and the occurrences near them."""
 
     hint = "--at N says why no alert is raised at event N, --match POSITIONS why no alert with these events is raised."
     idle = "no alert"

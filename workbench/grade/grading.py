@@ -445,7 +445,7 @@ def _wrong(
 ) -> WrongAnswer:
     """Return the grade of a wrong answer, with its matches and the model's at the last position where these differ.
 
-    The matches are computed by the definition.
+    The reference evaluator computes the matches.
     """
     wanted, yours = _matches(lang, answers[0], S), _matches(lang, answer, S)
     if wanted == yours:
@@ -483,7 +483,7 @@ def _without_value(event: Event, name: str) -> bool:
 
 
 def _matches(lang: Language[Any], query: Any, S: Stream) -> set[tuple[int, tuple[int, ...]]]:
-    """Return the matches by the definition: the position at which each is reported, and the positions of its events."""
+    """Return the matches that the reference evaluator finds: where each is reported, and the positions of its events."""
     return {(m.at, m.events) for m in lang.evaluators.matches(query, S)}
 
 

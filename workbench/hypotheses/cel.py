@@ -247,7 +247,7 @@ AXES = axes(
     *SELECTION_AXES,
 )
 CLOSING = frozenset({"omit-nothing", "greedy", "taken-until-next"})
-"""Values of the axis loop that forbid a further round before the formula that follows the loop."""
+"""Values of the axis `loop` that forbid a further round before the formula that follows the iteration."""
 
 
 def find_matches(phi: cel.Formula, S: Stream, choices: Choices, output: Output, budget: Budget) -> list[Match]:

@@ -1,6 +1,7 @@
-"""Hypotheses about event expressions: the definition of vldb92, sections 2.2 and 2.3, with a choice for each operator.
+"""Hypotheses about event expressions: a choice for each operator, between its clause in vldb92 and those of engines.
 
-Each axis has the name of an operator. Its values are clauses that engines use instead of the printed one.
+The clauses are in sections 2.2 and 2.3 of the paper. Each axis has the name of an operator. Its values are clauses that
+engines use instead of the printed one.
 """
 
 from __future__ import annotations
@@ -136,7 +137,7 @@ def operators(E: expr.Expression) -> frozenset[str]:
 
 
 class _Interpreter(ExpressionInterpreter):
-    """The interpreter of the definition, with another clause for each choice that is not the default."""
+    """The reference interpreter, with another clause for each choice that is not the default."""
 
     def __init__(self, E: expr.Expression, S: Stream, budget: Budget, choices: Choices) -> None:
         super().__init__(E, S, budget)
@@ -152,9 +153,7 @@ class _Interpreter(ExpressionInterpreter):
         return super().meaning(E, h, b) if chosen is None else chosen
 
     def by_choice(self, E: expr.Expression, h: History, b: Bindings) -> Events | None:
-        """Return the events of an expression whose operator has a chosen clause; None if it has the clause of the
-        definition.
-        """
+        """Return the events of an expression whose operator has a chosen clause; None if it has the paper's clause."""
         if isinstance(E, expr.Primitive):
             if E.mask is None or (self.choices["mask"] == "as-defined" and self.conditions.as_defined):
                 return None

@@ -51,7 +51,7 @@ class Axis:
 
     @property
     def default(self) -> str:
-        """Return the value for the meaning of the definition."""
+        """Return the value with the meaning that the language's definition gives."""
         return self.values[0]
 
     @property

@@ -1,4 +1,4 @@
-"""Hypotheses about MATCH_RECOGNIZE: engines that depart from the definition in one step and share the others."""
+"""Hypotheses about MATCH_RECOGNIZE: engines that change one step of the definition and keep the others."""
 
 from __future__ import annotations
 
@@ -96,7 +96,8 @@ def the_same(f: Frame, table: Sequence[Row], start: int) -> Frame:
 
 @dataclass(frozen=True)
 class Departure:
-    """The differences of an engine from the definition; the defaults are those of the definition.
+    """The steps in which an engine differs from the definition of row patterns; each default is the step of the
+    definition.
 
     clause: changes the clause that the engine reads, with columns named as in the table. preferred: chooses a labelling
     as the match. looks, shows: change the rows that conditions and measures see. parts: makes the partitions. searched:

@@ -1,6 +1,6 @@
-"""Hypotheses about SASE+: the definition of sase07, section 2.2, with a choice at each step on which engines differ.
+"""Hypotheses about SASE+: the definition of sase07, section 2.2, with a choice at each step where engines differ.
 
-The readings of points that the papers leave open are axes too, by the names that Reading gives them.
+The questions that the papers leave open are axes too, by the names that Reading gives them.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def _agree(name: str, event: Event, other: Event, conditions: ConditionVariant) 
 
 
 class _Definition(SaseDefinition):
-    """The definition of a query's matches, changed by the choices."""
+    """The definition of a query's matches, in which choices replace some clauses."""
 
     def __init__(
         self, q: sase.SaseQuery, S: Stream, reading: Reading, operations: Operations, watch: Any, choices: Choices

@@ -240,10 +240,11 @@ class EqlDeciders(Deciders[eql.EqlQuery]):
         return certificate.letters is None
 
     def unproved(self, certificate: Certificate, budget: Budget, /) -> str | None:
-        """Return the error in a certificate, or None, by a check of its letters: the sets of filters that an event can
-        pass at once.
+        """Check a certificate by its letters, the sets of filters that an event can pass at once; return its error, or
+        None.
 
-        If the certificate has no letters, decide the claim again, and test it by the definition on some hundred logs.
+        If the certificate has no letters, decide the claim again, and test it with the reference evaluator on some
+        hundred logs.
         """
         from cerify.equivalence.eql.checker import find_flaw
         from cerify.equivalence.eql.decide import Asked, Same, compare_rules, find_counterexample

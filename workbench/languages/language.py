@@ -64,7 +64,9 @@ M = TypeVar("M")
 EvaluatorName: TypeAlias = Literal["denotational", "automaton", "kernel"]
 EVALUATORS: tuple[EvaluatorName, ...] = get_args(EvaluatorName)
 DENOTATIONAL: EvaluatorName = "denotational"
-"""The evaluator that follows the definition: every language has it, and the others are compared with it."""
+"""The name of the reference evaluator, which follows the definition of a language clause by clause. Every language has
+it, and the other evaluators are compared with it.
+"""
 
 
 @dataclass(frozen=True)
@@ -513,10 +515,10 @@ class Evaluators(dict[str, BuiltIn[F]], LanguagePart[F]):
     """
 
     def plain_matches(self, query: F, S: Stream, output: Output, budget: Budget) -> Iterable[Match]:
-        """Return the matches by the clauses of the definition alone, without any shortcut or cache.
+        """Return the matches by the clauses of the definition alone, without shortcuts and caches.
 
         The budget bounds the number of clauses that are followed. Raises BudgetExceeded, and Unsupported if the
-        language has no definition apart from its interpreter.
+        language has no such definition apart from its interpreter.
         """
         raise Unsupported(f"{self.language.title} has no definition apart from its interpreter")
 

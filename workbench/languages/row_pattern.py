@@ -434,7 +434,7 @@ def _no_kernel(q: MatchRecognize, schema: Schema | None, options: Options) -> Un
 
 
 def _prepare_definition(q: MatchRecognize, schema: Schema | None, options: Options) -> Evaluation:
-    """Return the evaluation by the definition: matches with their bindings, and the measures as results."""
+    """Return the evaluation by the reference evaluator: matches with their bindings, and the measures as results."""
     from cerify.semantics.row_pattern.interpreter import find_matches
 
     def evaluate(S: Stream) -> Iterator[Match]:

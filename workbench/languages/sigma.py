@@ -371,7 +371,7 @@ def _why_not_counting(query: sigma.SigmaQuery, schema: Schema | None, options: O
 
 
 def _counting(query: sigma.SigmaQuery, S: Stream, options: Options) -> Iterable[Match]:
-    """Evaluate rules by counting in one pass; if times decrease, evaluate by the definition."""
+    """Evaluate rules by counting in one pass; if times decrease, use the reference evaluator."""
     from cerify.automata.sigma import count_alerts, times_ascend
 
     return count_alerts(query, S, options.budget) if times_ascend(S) else matches_of(query, S, options)

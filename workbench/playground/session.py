@@ -72,8 +72,8 @@ def compared(left: ComparedQuery, right: ComparedQuery, budget: Budget) -> tuple
     """Return the verdict on whether two queries have the same matches on every stream, and lines of text about it.
 
     If this needs a package that the page does not have, short streams are tried instead, and the text says so. A
-    difference is then replayed by the definition, but its stream may not be a shortest one. Raises ParseError,
-    IllFormed.
+    difference is then replayed with the reference evaluator, but its stream may not be a shortest one. Raises
+    ParseError, IllFormed.
     """
     from cerify.commands.equiv import verdict_lines
 

@@ -546,7 +546,7 @@ def _make_case(job: Job, index: int, notes: Notes) -> tuple[PlanShare, Query, St
 
 
 def _evaluators(job: Job, part: PlanShare, notes: Notes) -> tuple[Limited, dict[str, Limited]]:
-    """Return the definition and the evaluators under test, each within its limits."""
+    """Return the reference evaluator and the evaluators under test, each within its limits."""
     found = {name: Limited(name, evaluator, notes, job.seconds) for name, evaluator in job.built_in(part).items()}
     if job.engine:
         engine = started(job.engine, job.seconds, job.memory, job.restarts)

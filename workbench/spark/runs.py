@@ -242,7 +242,7 @@ class ConcatenatedExpression(Concatenated):
         self._evaluator, self._states, self.position = evaluator, [0], 0
 
     def classes(self, table: pa.Table) -> Classes:
-        """Return for each event its letter in the alphabet of the automaton."""
+        """Return for each event its number among the letters of the automaton."""
         return self._evaluator.classes.of_stream(Stream.from_table(table))
 
     def matches(self, rows: RowsOfKeys, failures: Failures) -> Iterator[MatchBatch]:
@@ -379,7 +379,7 @@ class ExpressionRun(SparkRun):
         return len(self._find_positions(table, classes))
 
     def classes(self, table: pa.Table) -> Classes:
-        """Return for each event its letter in the alphabet of the automaton."""
+        """Return for each event its number among the letters of the automaton."""
         return self._evaluator.classes.of_stream(Stream.from_table(table))
 
     def _find_positions(self, table: pa.Table, classes: Classes | None) -> pa.Array:
