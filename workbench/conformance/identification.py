@@ -1,10 +1,11 @@
 """Identify an engine: ask questions that split the remaining hypotheses, until one is left.
 
-The axes are identified stage by stage. A stage starts with the hypotheses that the earlier stages left, combined with
-every value of the stage's axes. The next question is on a shortest stream on which two of the best hypotheses differ;
-among these, it is the one that splits the hypotheses best. Then queries with several operators confirm the result. At
-last, the best hypothesis is compared with hypotheses that differ from it in one axis, over the questions of all stages,
-and random questions probe its values. A value stays open if the number of questions did not suffice to check it.
+An axis is one aspect of meaning on which engines differ; its values are the possible meanings. A hypothesis gives each
+axis a value. The axes are identified stage by stage. A stage starts with the hypotheses that the earlier stages left,
+combined with every value of the stage's axes. The next question is on a shortest stream on which two of the best
+hypotheses differ, and it splits the hypotheses best. Then queries with several operators confirm the result. At last,
+the best hypothesis is compared with hypotheses that differ from it in one axis, over the questions of all stages, and
+random questions probe its values. A value stays open if there were too few questions to check it.
 """
 
 from __future__ import annotations
@@ -51,31 +52,31 @@ Progress = Callable[[str, int, int], None]
 MOST = 500
 MOST_IN_A_STAGE = 40
 CARRIED = 8  # hypotheses that no question has distinguished, and that the next stage starts with
-RESERVED = 100  # questions that are kept for values that differ from the definition's, and for the end
-LAST = 40  # of these, those for the end, where the best hypotheses are separated
-FEW = 40  # the longest questions of a template, from which `further` chooses
-FURTHER = 3  # questions that it chooses at most
-EVERYWHERE = 2  # questions that it chooses for a stage whose values have been asked about
-CORROBORATING = 3  # questions, at least, that separate a found value from each other value of its axis
-CORROBORATED = 12  # questions with each query about a value that differs from the definition's
-UNMATCHED = 4  # further such questions, at most, for which no match is expected
-APART = 12  # questions, at most, that separate the best hypothesis from others if an axis has no value
+RESERVED = 100  # questions reserved for values other than the default, and for the end
+LAST = 40  # of the reserved questions, those for the end, which separate the best hypotheses
+FEW = 40  # the number of longest questions of a template from which `further` chooses
+FURTHER = 3  # the most questions that `further` chooses
+EVERYWHERE = 2  # the most questions that `look_everywhere` lets it choose
+CORROBORATING = 3  # the fewest questions that separate a found value from each other value of its axis
+CORROBORATED = 12  # questions with each query about a value other than the default
+UNMATCHED = 4  # the most further questions about such a value for which no match is expected
+APART = 12  # the most questions that separate the best hypothesis from others if an axis has no value
 CONFIRMATIONS = 2  # questions of a stage of several axes on which the best hypotheses agree
-RICH = 4  # events, at most, of the stream of a question that confirms
+RICH = 4  # the most events in the stream of a question that confirms
 LOOKED_AT = 60  # questions of one length among which the best split is chosen
-LOOKED_THROUGH = 400  # questions tried before a stage takes the best hypotheses as the same; `settle` goes on
-COMPARED = 24  # hypotheses by which a question is chosen, if one splits these
-EMPTY = 3  # answers that lack matches, at least, before an engine counts as never giving any
+LOOKED_THROUGH = 400  # questions tried before a stage counts the best hypotheses as equal; `settle` goes on
+COMPARED = 24  # hypotheses by which a question is chosen first; all are used if no question splits these
+EMPTY = 3  # the fewest answers that lack matches before an engine counts as never giving a match
 ERRORS = 3  # failed answers to one query, after which it is dropped
-STEPS = 4  # values of other axes that may change to make a value possible
+STEPS = 4  # how many values of other axes may change to make a value possible
 TRIED = 3000  # random queries from which the questions are chosen
-PROBED = 72  # random questions, at most
-SEVERAL = 2  # matches, at least, that the definition has for each of them: a single one tells little
-SHRINKING = 40  # further questions, at most, to shrink those that refute values
-PARTS = 60  # further questions, at most, about parts of queries with unexplained answers
-COMBINED = 500  # combinations of values, at most, that are tried to explain an answer
-NODES = 6  # nodes of a random query, at most
-LENGTH = 7  # events of its stream, at most
+PROBED = 72  # the most random questions
+SEVERAL = 2  # the fewest expected matches of a random question: one match tells little
+SHRINKING = 40  # the most further questions for shrinking questions that refute values
+PARTS = 60  # the most further questions about parts of queries with unexplained answers
+COMBINED = 500  # the most combinations of values that are tried to explain an answer
+NODES = 6  # the most nodes of a random query
+LENGTH = 7  # the most events of its stream
 FITS = 0.7  # share of answers that hypotheses must explain before values without effect are dropped
 
 SKIPPED = "the engine skips all questions about it"
@@ -92,7 +93,8 @@ INTERRUPTED = "interrupted"
 class Answered:
     """A question with its answer and the axes that it tests; no axes if it confirms the whole profile.
 
-    settles: whether two hypotheses predict different answers, perhaps because of an axis that it was not meant to test.
+    settles: whether it was asked because two hypotheses predict different answers; an axis that it does not name may be
+    the reason.
     """
 
     question: EngineQuestion
@@ -109,9 +111,9 @@ class Identification:
     questions that the engine skips or cannot answer. interrupted: whether a KeyboardInterrupt ended it; the findings
     are then those of the completed stages. errors: for each kind of question, the number of failed answers that no
     value predicts. probed: the number of answers to random questions. unsettled: hypotheses that explain as many
-    answers as the best one, while no question was left to separate them. unchecked: axes whose value, once found, had
-    no further question. unput: queries left over because the engine had stopped. lost: queries that were not asked
-    because the engine gave no answer to others with their operators.
+    answers as the best one, while no question was left to separate them. unchecked: axes whose value was found, but not
+    checked by further questions. unput: queries that were not asked because the engine had stopped. lost: queries that
+    were not asked because the engine gave no answer to others with their operators.
     """
 
     predictor: Predictor
@@ -128,7 +130,9 @@ class Identification:
     unchecked: set[str] = field(default_factory=set)
     unput: set[str] = field(default_factory=set)
     lost: set[str] = field(default_factory=set)
-    _rivals: list[Choices] = field(default_factory=list)  # those that leave a value open if another axis has none
+    _rivals: list[Choices] = field(
+        default_factory=list
+    )  # hypotheses that leave a value open if no value of another axis fits
     blamed: str = ""  # the operator that all queries with unexplained answers have
     silent: set[str] = field(default_factory=set)  # operators that never match a type named twice
     _parts: dict[tuple[str, str], Answered | None] = field(default_factory=dict)  # answers about parts of queries
@@ -183,10 +187,10 @@ class Identification:
         return found | {name: replace(found[name], by_type=self.values_by_type(name)) for name in unfit}
 
     def find_silent(self) -> set[str]:
-        """Return the operators with which the engine reports matches, but none if a query names a type twice.
+        """Return the operators with which the engine reports matches, except for queries that name a type twice.
 
-        No value of an axis describes this. Questions with such queries would leave their axes without a value, so
-        they are skipped.
+        No value of an axis describes this. Questions with such queries would leave their axes without a value, so they
+        are skipped.
         """
         found = set[str]()
         for name, (same, different) in self.predictor.interpretation.twice.items():
@@ -219,7 +223,7 @@ class Identification:
         union = {value for values in fitting.values() for value in values}
         return {
             kind: values for kind, values in fitting.items() if not union <= {*values}
-        }  # a type that all values fit says nothing
+        }  # a type that fits all values says nothing
 
     def kinds(self, question: EngineQuestion) -> set[str]:
         """Return the types of the attributes that a question's query reads, given the values in its events."""
@@ -239,8 +243,8 @@ class Identification:
         return replace(finding, value=None, alike=tuple(value for value in values if value in possible))
 
     def unexplained(self, found: Mapping[str, AxisFinding], told: Iterable[Answered]) -> dict[str, EngineQuestion]:
-        """Return the axes whose values must be left open: an answer about their operators is explained by no remaining
-        value.
+        """Return the axes whose values must be left open, because no remaining value explains an answer about their
+        operators.
 
         Each axis comes with a question whose answer depends on it. told: further answers, to questions that belong to
         no stage.
@@ -261,16 +265,17 @@ class Identification:
             if any(self.is_blamed(axis.name) for axis in bearing):
                 named = [axis for axis in named if self.is_blamed(axis.name)]
             own = {axis.name for axis in named if self.depends(axis.name, one)}
-            if own and not any(fewer <= own for fewer in kept):  # else it has the same fault as a smaller one
+            if own and not any(fewer <= own for fewer in kept):  # otherwise a smaller question already shows the fault
                 kept.append(own)
                 opened = dict.fromkeys(own, one.question) | opened
             opened = dict.fromkeys(self.accused(one, accused, found), one.question) | opened
         return opened
 
     def with_possible(self, name: str, found: Mapping[str, AxisFinding], told: Sequence[Answered]) -> AxisFinding:
-        """Return the finding about an axis. Of several values, leave out those that one of these answers contradicts.
+        """Return the finding about an axis, without the values that one of these answers contradicts.
 
-        If an answer contradicts the best value, the axis is open: the other values are known only by exclusion.
+        If an answer contradicts the best value, the axis is open, because the other values are known only by exclusion.
+        A finding with a single value is returned unchanged.
         """
         finding = found[name]
         values = [value for value in (finding.value, *finding.alike) if value is not None]
@@ -292,11 +297,11 @@ class Identification:
     def accused(
         self, one: Answered, axes: Iterable[Axis], found: Mapping[str, AxisFinding], unary: bool = False
     ) -> list[str]:
-        """Return those of these axes that concern the outermost operator of a query with an unexplained answer; none if
-        its operands, asked as queries, have such answers too. unary: whether it must have one operand.
+        """Return those of these axes that concern the outermost operator of a query with an unexplained answer.
 
-        An operator inside may have an unnamed meaning. But if remaining values explain the answers to
-        the operands, the outer operator has it.
+        An operator inside may have a meaning that no value describes. But if remaining values explain the answers to
+        the operands, asked as queries, the outer operator has this meaning. If they do not, return no axis. unary:
+        return no axis unless the outer operator has one operand.
         """
         syntax, operators = self.predictor.language.syntax, self.predictor.interpretation.operators
         phi = syntax.parse(one.question.query)
@@ -323,8 +328,10 @@ class Identification:
         return any(not self.is_explained(other, found) for other in (*further, *known))
 
     def ask_aside(self, question: EngineQuestion) -> Answered | None:
-        """Return the answer to a question that belongs to no axis, asked once; None if there is none, or after PARTS
-        such questions.
+        """Ask a question that belongs to no axis, and return its answer; a question that was asked before is not asked
+        again.
+
+        Return None if the engine gave no answer that proves anything, or after PARTS questions.
         """
         key = question.query, question.key
         if key not in self._parts and not self.interrupted and len(self._parts) < PARTS:
@@ -349,8 +356,9 @@ class Identification:
     def is_explained(self, one: Answered, found: Mapping[str, AxisFinding]) -> bool:
         """Return whether some combination of remaining values explains an answer.
 
-        An axis without a remaining value may have any of its values. If it is about which matches are reported, and
-        when, the engine may report any of those found. If there are more than COMBINED combinations, none is tried.
+        An axis without a remaining value may have any of its values. If such an axis is about which matches are
+        reported, and when, the engine may report any of the matches. If there are more than COMBINED combinations, none
+        is tried.
         """
         names = [axis.name for axis in self.predictor.axes_of(one.question.query)]
         open_ = [name for name in names if name in REPORTING and name in found and is_unfit(found[name])]
@@ -434,8 +442,7 @@ class Identification:
         return any(self.predictor.answer(question, c) == "error" for c in near)
 
     def look_everywhere(self, stage: Stage, best: Choices, first: int) -> None:
-        """Ask some questions, with each query of a stage, whose answers are the same for all values of the stage's
-        axes.
+        """Ask some long questions with each query of a stage, also questions that all values of its axes answer alike.
 
         A wrong answer shows that the engine has a meaning that none of the values describes. first: the number of the
         first answer about the stage.
@@ -482,9 +489,7 @@ class Identification:
                 yield dict(hypothesis) | dict(zip(stage.axes, values, strict=True))
 
     def keep(self, stage: Stage, best: list[Choices], fit: bool) -> None:
-        """Keep the best hypotheses, but drop those with a value other than the default in an axis on which no answer
-        depends.
-        """
+        """Keep the best hypotheses; drop a value other than the default if no answer depends on its axis."""
         for name in stage.axes if fit else ():
             axis = self.predictor.interpretation.axes[name]
             beside = Counter(values_beside(hypothesis, name) for hypothesis in best)
@@ -543,8 +548,8 @@ class Identification:
         """Ask at most APART questions that separate the best hypothesis from others that also explain all clear
         answers.
 
-        An answer is clear if it does not depend on an axis without a value. Answers that do depend on one say nothing
-        about the other axes, so only questions with clear answers are used.
+        An answer is clear if it does not depend on an axis for which no value fits. The other answers say nothing about
+        the remaining axes, so only questions with clear answers are asked.
         """
         asked = {(one.question.query, one.question.key) for one in self.answered}
         pool = Pool((template for stage in stages for template in stage.templates), self.skipped)
@@ -570,9 +575,9 @@ class Identification:
 
         Return for each axis a question that refutes its value, and the unexplained answers, shrunk. If a hypothesis
         that differs in one axis explains all answers, it becomes the best one. Otherwise an unexplained answer refutes
-        every value that it may contradict, unless an operator of another axis may have an unnamed meaning. The shapes
-        of the language (queries of several operators) are always included. Other queries with operators of an axis
-        without a value are left out.
+        every value that it may contradict, unless the operator of another axis may have a meaning that no value
+        describes. The questions always include the language's examples of queries with several operators (`shapes`).
+        Other queries are left out if they have an operator of an axis for which no value fits.
         """
         best, default, found = self.left[0], self.predictor.default, self.findings()
         unfit = {name for name, finding in found.items() if is_unfit(finding)}
@@ -620,7 +625,7 @@ class Identification:
                 names = {name for name in names if not self.predictor.interpretation.axes[name].operators}
             elif of_operand := self.accused(one, [a for a in concerned if a.operators], found, unary=True):
                 names = {*of_operand, *(name for name in names if best[name] != default[name])}
-            if refuted.keys().isdisjoint(names):  # else the refuted value may be all that is wrong
+            if refuted.keys().isdisjoint(names):  # otherwise the value already refuted may be the only fault
                 refuted.update(dict.fromkeys(names, one.question))
         return refuted, [*small, *told, *beside]
 
@@ -641,9 +646,9 @@ class Identification:
         return {axis.name for axis in depending if axis.operators} or {axis.name for axis in depending}
 
     def shrunk(self, wrong: Answered, findings: Mapping[str, AxisFinding], most: int) -> Answered:
-        """Return a smaller question that the engine also answers in a way that no value left for any axis explains.
+        """Return a smaller question with an answer that no remaining values of the axes explain, if there is one.
 
-        It asks the engine at most `most` questions.
+        At most `most` questions are asked. If none is smaller, return the given one.
         """
         language, found, best = self.predictor.language, wrong, self.left[0]
         end = self.probed + most
@@ -676,7 +681,7 @@ class Identification:
         """Hill-climb from the best remaining hypothesis; return the hypotheses that explain the most answers.
 
         A step changes one axis. If no step explains more, it changes two axes on which unexplained answers depend, also
-        starting from the default values, because two values may fit together and both be wrong, given a third one.
+        starting from the default values. Two values may fit together although both are wrong and a third one is right.
         """
         first = min(self.left, key=self.misses)
         while True:
@@ -696,7 +701,7 @@ class Identification:
                 mending = (c for c in twice if self.predictor.answer(wrong[0].question, c) == wrong[0].answer)
                 better = min(mending, key=lambda c: self.misses(c, least), default=first)
             if self.misses(better, least) >= least:
-                for name in self.seen():  # a value that fits as well as the definition's is no finding
+                for name in self.seen():  # prefer the default if it fits as well
                     plain = {**first, name: self.predictor.default[name]}
                     first = plain if self.misses(plain, least) <= least else first
                 return [first, *(c for c in (*steps, *self.left) if c != first and self.misses(c, least) == least)]
@@ -729,8 +734,8 @@ class Identification:
     def findings(self) -> dict[str, AxisFinding]:
         """Return the findings for each axis that affects an answer to a question about it.
 
-        If no value of an axis fits, answers that depend on it do not count for other axes, as far as these have other
-        answers.
+        If no value of an axis fits, answers that depend on it are not used for another axis that has answers enough
+        without them.
         """
         about = {name: found for name in self.seen() if (found := self.about(name))}
         suspected = {name for name, found in about.items() if self.misfit(found)}
@@ -751,7 +756,7 @@ class Identification:
         return {name: self.finding(name, found, about[name], unfit - {name}) for name, found in clear.items()}
 
     def unasked(self, stages: Iterable[Stage], found: Collection[str]) -> dict[str, str]:
-        """Return, for each axis of these stages without a finding, a phrase that says why it has none."""
+        """Return for each axis of these stages that has no finding a phrase that says why."""
         own = templates_by_axis(stages)
         return {name: self._why_unasked(name, templates) for name, templates in own.items() if name not in found}
 
@@ -769,9 +774,10 @@ class Identification:
         return SAME_ANSWERS
 
     def common_operator(self, suspected: Iterable[str]) -> str:
-        """Return the operator of one of these axes that all queries with unexplained answers have; "" if there is none.
+        """Return an operator that all queries with unexplained answers have, and that one of these axes concerns; "" if
+        none.
 
-        If there are several, it is the one whose queries have such answers most often.
+        If there are several, it is the one that the fewest answered queries have.
         """
         parse, operators = self.predictor.language.syntax.parse, self.predictor.interpretation.operators
         known = {operator for name in suspected for operator in self.predictor.interpretation.axes[name].operators}
@@ -782,13 +788,13 @@ class Identification:
         return min(number, key=number.__getitem__, default="")
 
     def is_blamed(self, name: str) -> bool:
-        """Return whether an axis is about the operator that all queries with unexplained answers have."""
+        """Return whether an axis concerns the operator that all queries with unexplained answers have."""
         return self.blamed in self.predictor.interpretation.axes[name].operators
 
     def is_torn(self, name: str, unfit: Iterable[str], answered: Sequence[Answered]) -> bool:
-        """Return whether a question about this axis and one of `unfit` has an unexplained answer.
+        """Return whether a question about both this axis and one of `unfit` has an unexplained answer.
 
-        Then it is unknown which of the two axes has the unnamed meaning.
+        Then either axis may have a meaning that no value describes.
         """
         if self.blamed and not self.is_blamed(name):
             return False
@@ -796,10 +802,10 @@ class Identification:
         return any(name in one.axes and other in one.axes for one in wrong for other in unfit)
 
     def doubts(self, name: str, unfit: Collection[str]) -> list[Answered]:
-        """Return the answers about axes of `unfit` that may refute this axis's value, if that is not the default.
+        """Return the unexplained answers about axes of `unfit` that may also refute the value of this axis.
 
-        These answers are unexplained, depend on the value, and share operators with the questions about it. So the
-        unnamed meaning may belong to either axis.
+        These answers depend on the value, and are to questions with the same operators as those about it. So either
+        axis may have a meaning that no value describes. A default value is never refuted: then return [].
         """
         best = self.left[0]
         if best[name] == self.predictor.default[name]:
@@ -833,9 +839,10 @@ class Identification:
     def finding(
         self, name: str, mine: Sequence[Answered], every: Sequence[Answered], unfit: Collection[str]
     ) -> AxisFinding:
-        """Return the finding about an axis, given the answers about it.
+        """Return the finding about an axis.
 
-        unfit: other axes without a fitting value.
+        mine: the answers about the axis that do not depend on an axis of `unfit`. every: all answers about the axis.
+        unfit: other axes for which no value fits.
         """
         axis, best = self.predictor.interpretation.axes[name], self.left[0]
         spoilt = [one for one in every if self.is_blurred(unfit, one) and self.depends(name, one)]
@@ -869,10 +876,10 @@ class Identification:
         )
 
     def complete(self, name: str, hypothesis: Choices, answered: Sequence[Answered]) -> Choices | None:
-        """Return a hypothesis with this value of an axis and few other changes that explains all answers.
+        """Change a few values of other axes, so that the hypothesis explains all answers; return it, or None.
 
-        Each step explains one more wrong answer. Two values may fit together and both be wrong, given an axis without a
-        value.
+        Each step must explain more answers. This is needed because two values may fit together although both are wrong,
+        if no value of a third axis fits.
         """
         wrong = self.wrong(hypothesis, answered)
         for _ in range(STEPS):
@@ -891,7 +898,9 @@ class Identification:
         return None if wrong else hypothesis
 
     def is_other(self, hypothesis: Choices, rival: Choices) -> bool:
-        """Return whether two hypotheses count as two findings: they differ in some answer, or in one axis only."""
+        """Return whether `rival` is a finding of its own: it predicts some answer differently, or differs in one axis
+        only.
+        """
         return sum(hypothesis[name] != rival[name] for name in hypothesis) < 2 or not self.are_same(hypothesis, rival)
 
     def are_same(self, hypothesis: Choices, rival: Choices) -> bool:
@@ -908,10 +917,11 @@ class Identification:
         return len(self.wrong(self.left[0], answered)) / len(answered)
 
     def about(self, name: str) -> list[Answered]:
-        """Return the answers that depend on an axis's value, to questions about this axis or about no particular axis.
+        """Return the answers that depend on the value of an axis.
 
-        The result includes the answers to questions about it that the best hypothesis does not explain. If there are
-        none and the axis says which matches are reported, return all answers that depend on it.
+        These are answers to questions about this axis or about no particular axis, and also the answers to questions
+        about it that the best hypothesis does not explain. If there are none, and the axis says which matches are
+        reported, return all answers that depend on it.
         """
         found = [
             one
@@ -922,20 +932,20 @@ class Identification:
         return found or [one for one in self.answered if name in REPORTING and self.depends(name, one)]
 
     def depends(self, name: str, one: Answered) -> bool:
-        """Return whether values of an axis predict different answers to a question, given the values found for the
-        other axes.
+        """Return whether values of an axis predict different answers to a question, if the other axes have the values
+        found so far.
         """
         values = self.predictor.interpretation.axes[name].values
         return len({self.predictor.answer(one.question, {**self.left[0], name: value}) for value in values}) > 1
 
     def without(self, unfit: Iterable[str], answered: list[Answered]) -> list[Answered]:
-        """Return the answers that depend on no axis of `unfit`; all answers if there are none."""
+        """Return the answers that depend on no axis of `unfit`; if there are none, return all answers."""
         return [one for one in answered if not self.is_blurred(unfit, one)] or answered
 
     def is_blurred(self, unfit: Iterable[str], one: Answered) -> bool:
-        """Return whether an answer depends on an axis of `unfit`, an axis without a fitting value.
+        """Return whether an answer depends on an axis of `unfit`, for which no value fits.
 
-        An unexplained answer depends on it if all queries with such answers have its operator.
+        An unexplained answer counts as dependent on the axis of the operator that all queries with such answers have.
         """
         odd = bool(self.blamed) and self.predictor.answer(one.question, self.left[0]) != one.answer
         return any((odd and self.is_blamed(other)) or self.depends(other, one) for other in unfit)
@@ -991,15 +1001,15 @@ def has_times(event: Event) -> bool:
 
 
 def values_beside(hypothesis: Choices, name: str) -> tuple[str, ...]:
-    """Return the values of all axes but one."""
+    """Return the values of all axes except one."""
     return tuple(value for axis, value in hypothesis.items() if axis != name)
 
 
 def choose_varied(hypotheses: Sequence[Choices], most: int) -> list[Choices]:
-    """Return the first hypotheses, preferring those with a value that no earlier one has in its axis.
+    """Return at most `most` hypotheses, preferring those with a value that no earlier hypothesis has.
 
-    Hypotheses whose axis has the fewest values so far come first; otherwise an axis with many fitting values would
-    crowd out the others.
+    A new value counts more if its axis has few values so far. Otherwise an axis with many fitting values would crowd
+    out the others.
     """
     known: dict[str, set[str]] = {}
     ranked = list[tuple[int, Choices]]()
@@ -1135,8 +1145,8 @@ class Pool:
     ) -> EngineQuestion | None:
         """Remove from the pool a shortest question that tests one of these axes, and return it; None if there is none.
 
-        For each query, up to CORROBORATING questions separate each other value from the hypothesis's value: some by a
-        match that only the other value has, some by a match that only the hypothesis has.
+        For each query, up to CORROBORATING questions separate the hypothesis's value from each other value. In some of
+        them only the other value gives a match, in some only the hypothesis does.
         """
         axes = (predictor.interpretation.axes[name] for name in names)
         others = ((axis.name, v) for axis in axes for v in reversed(axis.values) if v != hypothesis[axis.name])
@@ -1237,14 +1247,14 @@ class Pool:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The shortest questions that distinguish the values of an axis from the definition.
+# The shortest questions that distinguish the values of an axis from its default.
 
 BESIDE = {
     "overlap@partition": {"overlap": "past-last"},
     "alternatives": {"seq": "nearest"},
     "guard": {"seq": "next-from-left"},
 }
-"""For each axis whose values have no effect alone, a choice with which they have one."""
+"""For each axis whose values have no effect with default choices, a choice of another axis with which they have one."""
 
 
 @dataclass(frozen=True)

@@ -235,7 +235,7 @@ class ChoiceScorer:
         return sum(self.expected(one, chosen) != one.given for one in self.answers)
 
     def expected(self, one: AnsweredCase, chosen: Sequence[Choice]) -> Given:
-        """Return the answer expected under these choices; under the default meaning if predictions do not support them."""
+        """Return the answer expected under these choices; under the default meaning if they cannot be predicted."""
         found = self.choices.answer(one.case, chosen)
         return frozenset(one.case.matches) if found is None else found
 

@@ -456,7 +456,10 @@ class Peeler:
     # --- what a failure depends on ------------------------------------------------------------------------------------
 
     def signatures(self, result: CaseResult) -> dict[Signature, Failing]:
-        """Return the signatures of a failure: one for each independent cause, with a case that fails only in this way."""
+        """Return the signatures of a failure, one for each independent cause.
+
+        Each comes with a case that fails only in this way.
+        """
         language = LANGUAGES[result.case.language]
         query, S = language.syntax.parse(result.case.query), stream_of(result.case)
         self.answered[_question(query, S, result.case)] = result

@@ -252,7 +252,7 @@ def placed_arrow(edge: dict[str, Any], height: float) -> Arrow:
 
 
 def _stacks(diagram: Diagram) -> dict[int, list[int]]:
-    """Group the loops of each state (edges back to it) under the first one, which represents all of them in Graphviz."""
+    """Group the loops of each state (edges back to it) under the first, which represents all of them in Graphviz."""
     of: dict[int, list[int]] = {}
     for k, edge in enumerate(diagram.edges):
         if edge.is_loop:

@@ -483,7 +483,7 @@ def _without_value(event: Event, name: str) -> bool:
 
 
 def _matches(lang: Language[Any], query: Any, S: Stream) -> set[tuple[int, tuple[int, ...]]]:
-    """Return the matches that the reference evaluator finds: where each is reported, and the positions of its events."""
+    """Return the matches that the reference evaluator finds: where each is reported, and its events' positions."""
     return {(m.at, m.events) for m in lang.evaluators.matches(query, S)}
 
 
