@@ -261,7 +261,7 @@ PREDICATES = {
     "Both": "and",
     "Either": "or",
 }
-"""The names in claims for the nodes of conditions; for cross-event filters the name is "correlated"."""
+"""The names in claims for the nodes of conditions; the name for cross-event filters is "correlated"."""
 
 WARNED = 20  # unknown names in a field for which there are warnings
 PROBES = 3  # queries that an engine must skip before their operator counts as skipped; the shortest ones are run
@@ -399,7 +399,7 @@ def predicates_of(tree: Json) -> frozenset[str]:
 
 
 def in_order(S: Iterable[Event]) -> bool:
-    """Return whether no event of a stream is earlier than one before it."""
+    """Return whether no event of a stream is earlier than an event before it."""
     latest: int | float | datetime | None = None
     for event in S:
         match event.get(TIME):
@@ -421,10 +421,11 @@ def in_order_of_time(S: Stream) -> Stream:
 
 
 def learnt(run: Callable[[Case], CaseResult], language: str, cases: Iterable[Case]) -> Claims:
-    """Infer the claims of an engine from its skips: all operators, except those in its shortest skipped queries.
+    """Infer the claims of an engine from its skips: all operators, except those in the shortest queries that it skips.
 
-    A query is run only if all its operators except one were answered, so that a skip is due to that one. If no
-    such query is left, a query with several new operators is run: in some languages no query has a single operator.
+    A query is run only if all its operators except one were already answered, so that a skip is due to that operator.
+    If there is no such query, one with several new operators is run, because some languages have no query with a single
+    operator.
     """
     mine = sorted((c for c in cases if c.language == language), key=lambda c: (len(c.query), len(c.events), c.id))
     known = [(case, operators_of(language, case.query)) for case in mine]

@@ -1,4 +1,7 @@
-"""The choices of an alternative semantics, and the answers of an engine with some of them."""
+"""The choices of an alternative semantics, and the answers of an engine with some of them.
+
+A choice gives one axis (an aspect of meaning on which engines differ) one of its values.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ EXCEPTIONS = 0.03  # share of these that it may predict wrongly, since two fault
 
 
 def given_by(result: CaseResult) -> Given:
-    """Return the engine's answer, "error" for an error.
+    """Return the engine's answer as a set of matches, or "error".
 
     Return None if there is no answer, or if only the form of the matches is wrong.
     """
@@ -46,13 +49,14 @@ class Choices:
 
     passed: cases that the engine passed. held: choices, by axis, that the expected matches follow in place of the
     default meaning; predictions use them on all axes without a choice. excluded: whether no choice is considered,
-    because the answers do not depend on the queries. silencing: whether all answers are to one query, without a match,
-    and a choice predicts them. silent: operators whose queries never get a match. banned: choices that were judged and
-    rejected. watch: raises DiagnosisStopped once the time for the search is over. alike: for an accepted choice the
-    choices that no question distinguishes from it. apart: a question that would distinguish it from the first of them.
-    replayed: the number of wrong answers without the choice, and with it. looked: for each axis, the answers to
-    questions that were not chosen to separate its values. nearly: the choices that the first search found; some of them
-    are contradicted. settled: the choices accepted so far, which a search that ends early reports.
+    because the answers do not depend on the queries. silencing: whether all answers are to one query, have no match,
+    and are predicted by a choice. silent: operators whose queries never get a match. banned: choices that were judged
+    and rejected. watch: raises DiagnosisStopped once the time for the search is over. alike: for each accepted choice,
+    the choices that no question distinguishes from it. apart: for each accepted choice, a question that would
+    distinguish it from the first of these. replayed: for each accepted choice, the numbers of wrong answers without it
+    and with it. looked: for each axis, the answers to questions that were not selected to separate its values. nearly:
+    the choices that the first search found, of which answers may contradict some. settled: the choices accepted so far,
+    which a search that ends early reports.
     """
 
     language: str
@@ -84,7 +88,7 @@ class Choices:
             yield from ((axis.name, v) for v in axis.values if v != expected and (axis.name, v) not in self.banned)
 
     def answer(self, case: Case, chosen: Iterable[Choice]) -> Given:
-        """Return the answer of an engine with these choices; None if the choices are not modelled."""
+        """Return the answer that an engine with these choices would give; None if it cannot be predicted."""
         self.watch.check()
         text = repr((case.events, case.schema))
         try:

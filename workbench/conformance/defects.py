@@ -45,8 +45,8 @@ def chosen_for(choices: Choices, smallest: Sequence[CaseResult], failing: Sequen
     """Return a small set of choices that together explain as many of the smallest cases as possible.
 
     The search is greedy. A tie goes to the choice that explains most failing cases together with the choices selected
-    before. A second pass explains the remaining answers by choices in combination with the first ones. In the end each
-    choice is compared with its rivals again, now that the others are known.
+    before. A second pass explains the remaining answers by choices in combination with the first ones. At the end, with
+    all choices known, each is compared again with its rivals.
     """
     sample = failing[:: max(1, len(failing) // SAMPLE)]
     taken: list[Choice] = []
@@ -66,8 +66,9 @@ def chosen_for(choices: Choices, smallest: Sequence[CaseResult], failing: Sequen
             left.difference_update(candidates[choice])
 
     def giving(beside: Sequence[Choice], among: Iterable[int]) -> dict[Choice, set[int]]:
-        """Return each choice that, together with those of `beside`, predicts some of these answers; map it to their
-        indices.
+        """Map each choice to the indices of the answers that it predicts together with those of `beside`.
+
+        Leave out choices that predict none, or that contradict what the engine passed.
         """
         found = {c: {i for i in among if choices.reproduces([*beside, c], smallest[i])} for c in choices}
         return {c: answers for c, answers in found.items() if answers and choices.possible(c)}
@@ -80,10 +81,10 @@ def chosen_for(choices: Choices, smallest: Sequence[CaseResult], failing: Sequen
 
 
 def likely_causes(choices: Choices, failing: Sequence[CaseResult], answered: Sequence[CaseResult]) -> list[Choice]:
-    """Return choices that each give several wrong answers, and that no answer contradicts; the most frequent first.
+    """Return choices that each predict several wrong answers, and that no answer contradicts; the most frequent first.
 
-    The cheapest case of each feature suggests choices. This takes seconds, while the search for smaller cases and for
-    causes may use up the time. Raises DiagnosisStopped.
+    Only the cheapest case of each feature suggests choices. So this takes seconds, whereas the search for smaller cases
+    and for causes may use up the time. Raises DiagnosisStopped.
     """
     wrong = sorted((one for one in failing if given_by(one) is not None), key=_cost)
     first = list({one.case.feature: one for one in reversed(wrong)}.values())[-FEATURES:]
@@ -133,7 +134,7 @@ def revised(
 
 
 def answered_about(choices: Choices, axes: set[str], failing: Sequence[CaseResult]) -> list[tuple[Case, Given]]:
-    """Return the cases with the engine's answers, where one of the axes can change the meaning of the query."""
+    """Return the cases whose meaning a choice on one of these axes can change, with the engine's answers."""
     wrong = [(one.case, given_by(one)) for one in failing if choices.concerns(one.case, axes)]
     right: list[tuple[Case, Given]] = [(c, frozenset(c.matches)) for c in choices.passed if choices.concerns(c, axes)]
     return [one for some in (wrong, right) for one in some[:: -(-len(some) // COMPARED) or 1]]
@@ -146,11 +147,11 @@ def _is_axis_taken(choice: Choice, taken: Iterable[Choice]) -> bool:
 def causes_of(
     choices: Choices, results: Sequence[CaseResult], first: Choice | None = None, beside: Sequence[Choice] = ()
 ) -> tuple[DefectCause, ...]:
-    """Return the choices that predict the answer to the smallest case and at least half of all answers; `first` in
-    front.
+    """Return the choices that predict the answer to the smallest case and at least half of all answers; `first` is the
+    first.
 
-    beside: the causes of other defects. Answers that `first` predicts only together with these causes count for `first`
-    too.
+    results: the answers, beginning with the one to the smallest case. beside: the causes of other defects. Answers that
+    `first` predicts only together with these causes count for `first` too.
     """
     number = {
         c: sum(choices.reproduces([c], one) for one in results)
@@ -199,7 +200,9 @@ def why_of(result: CaseResult, held: Mapping[str, str] = {}) -> str:
 
 
 def first_difference(result: CaseResult) -> Match | None:
-    """Return the first match that is missing, or else the first that is wrong, if it has events of the stream."""
+    """Return the first match that is missing, or else the first that is wrong; None if that has events outside the
+    stream.
+    """
     if result.outcome not in ("failed", "error", "crashed", "timeout", "memory", "protocol"):
         return None
     expected, got = set(result.case.matches), set(result.matches or ())
@@ -210,7 +213,7 @@ def first_difference(result: CaseResult) -> Match | None:
 def bearing_choices(case: Case, held: Mapping[str, str]) -> dict[str, str]:
     """Return the choices of a policy or a reading that change the expected matches of a case.
 
-    If no choice alone changes them, return all choices.
+    If no single choice changes them, return all choices.
     """
     known = AXES.get(case.language, {})
     choices = Choices(case.language, held=choices_of(held, known))
@@ -317,7 +320,7 @@ def defects_behind(
 
 
 def _suggest(peeler: Peeler, choices: Choices, failures: Sequence[CaseResult], results: Sequence[CaseResult]) -> None:
-    """For a part of the time, look for choices that give many wrong answers, and ask the engine about them."""
+    """For a part of the time, look for choices that predict many wrong answers, and ask the engine about them."""
     failing, answered = ([one for one in some if one.case.language == choices.language] for some in (failures, results))
     if always_empty(answered) or not choices.passed:
         return
@@ -354,9 +357,10 @@ def _one_choice_silences(choices: Choices, answered: Sequence[CaseResult]) -> bo
 
 
 def silent_failures(failures: Sequence[CaseResult], results: Sequence[CaseResult]) -> dict[str, str]:
-    """Find languages in which the engine never reported a match; map their failed cases, except the smallest, to them.
+    """Return the failed cases of languages in which the engine never reported a match, as a map from id to language.
 
-    The smallest case shows the whole fault, and a search over hundreds of cases would take too long.
+    The smallest case of each language is left out. It shows the whole fault, and a search over hundreds of cases would
+    take too long.
     """
     found: dict[str, str] = {}
     for language in dict.fromkeys(result.case.language for result in failures):
@@ -379,7 +383,8 @@ def _of_all_silent(kernels: Sequence[Kernel], silent: Mapping[str, str], languag
 def described(results: Sequence[CaseResult], empty: bool, silent: Iterable[str] = ()) -> str:
     """Return a description of a fault that is evident without a search for a choice; "" for other faults.
 
-    silent: operators whose queries never get a match; the engine answers the first query correctly without them.
+    silent: operators whose queries never get a match. Without them, the engine answers the query of the first result
+    correctly.
     """
     if empty and results[0].matches is not None:
         return "the engine gives no match in any of its answers"
@@ -397,7 +402,7 @@ def _standing(
     choices: Choices,
     answered: Sequence[CaseResult],
 ) -> list[Choice]:
-    """Return the choices that all answers support. Rejected choices are not searched again."""
+    """Return the choices that are accepted after all answers are judged. Rejected choices are not searched again."""
     if choices.excluded:
         return []
     inquiry = Inquiry(peeler, choices, kernels[0].origin.case)
@@ -438,19 +443,25 @@ def _standing(
 
 
 def _least_contradicted(judge: ChoiceScorer, alike: Sequence[Choice], beside: Sequence[Choice]) -> Choice:
-    """Return, of choices on one axis, the one that fewest answers contradict, given the choices on other axes."""
+    """Return the choice that the fewest answers contradict, given the choices on other axes.
+
+    alike: the choices to compare, all on one axis.
+    """
     others = [other for other in beside if other[0] != alike[0][0]]
     return min(alike, key=lambda choice: len(judge.weigh(choice, others).against))
 
 
 def _is_silence_explained(choices: Choices, name: str, stands: Sequence[Choice], failing: Sequence[CaseResult]) -> bool:
-    """Return whether choices together predict all wrong answers to queries whose only silent operator is this one."""
+    """Return whether choices predict all wrong answers to queries whose only silent operator is `name`.
+
+    An operator is silent if its queries never get a match.
+    """
     own = [r for r in failing if r.outcome == "failed" and choices.silent & operators_in(r.case) == {name}]
     return bool(own) and all(choices.reproduces(stands, r) for r in own)
 
 
 def _nearly_standing(suite: ChoiceScorer, stands: Sequence[Choice], fallen: Sequence[Choice]) -> list[Choice]:
-    """Return the rejected choices, without those that many answers contradict."""
+    """Return the rejected choices, except those that many answers contradict."""
     left = [choice for choice in fallen if not _is_axis_taken(choice, stands)]
     while left:
         shares = {choice: suite.weigh(choice, [*stands, *left]).share_against for choice in left}
@@ -467,10 +478,11 @@ def _doubt(
     result: CaseResult,
     failing: Sequence[CaseResult],
 ) -> str:
-    """Return a sentence about choices that would explain a wrong answer but were rejected, and why; "" without any.
+    """Return a sentence about choices that would explain a wrong answer but were rejected, and why; "" if there are
+    none.
 
-    nearly: the rejected choices. With the accepted ones they must predict most wrong answers without a cause. The
-    sentence names only those that this answer needs.
+    nearly: the rejected choices. Together with the accepted ones they must predict most wrong answers that have no
+    cause. The sentence names only the choices that this answer needs.
     """
     choices = suite.choices
     open_ = [one for one in failing if not (stands and choices.reproduces(stands, one))]
@@ -503,8 +515,9 @@ def _doubt(
 
 
 def _kinds_apart(for_: Iterable[Case], against: Iterable[Case]) -> tuple[str, str] | None:
-    """Return the kinds of values in cases for a choice, and in cases against it, as texts; None if some kind is in
-    both.
+    """Compare the kinds of values in cases for a choice and in cases against it; return both kinds as texts.
+
+    Return None if some kind is in both.
     """
     own, other = (
         {
@@ -521,7 +534,7 @@ def _kinds_apart(for_: Iterable[Case], against: Iterable[Case]) -> tuple[str, st
 def _is_refuted(choices: Choices, choice: Choice, kernels: Sequence[Kernel], unexplained: Collection[Elements]) -> bool:
     """Return whether an unexplained failure has all elements that a failure explained by the choice needs.
 
-    It compares only failures that need more than operators, such as an absent attribute or a division. Then the
+    Only failures are compared that need more than operators, such as an absent attribute or a division. If it has, the
     engine's meaning is near the choice, but different.
     """
     own = set(AXES[choices.language][choice[0]].operators)
@@ -531,7 +544,9 @@ def _is_refuted(choices: Choices, choice: Choice, kernels: Sequence[Kernel], une
 
 
 def _is_open(choices: Choices, stands: Sequence[Choice], smallest: Sequence[CaseResult]) -> bool:
-    """Return whether no accepted choice explains some wrong answer, so that a rejected choice might."""
+    """Return whether some wrong answer is explained by no accepted choice, so that a rejected choice might explain
+    it.
+    """
     return any(
         given_by(one) is not None
         and one.outcome == "failed"
@@ -553,8 +568,9 @@ def _settle_choices(
     choices: Choices,
     answered: Sequence[CaseResult],
 ) -> list[Choice]:
-    """Return the choices that the engine's answers to further questions confirm. Rejected choices are not searched
-    again.
+    """Return the choices that the engine's answers to further questions confirm.
+
+    Rejected choices are not searched again.
     """
     smallest = [kernel.result for kernel in kernels]
     stands: list[Choice] = []
@@ -573,9 +589,7 @@ def _settle_choices(
 
 
 def _unexplained(choices: Choices, chosen: Sequence[Choice], kernels: Sequence[Kernel]) -> set[Elements]:
-    """Return the sets of elements blamed for kernels (shrunk failing cases) that the choices do not explain, alone or
-    together.
-    """
+    """Return the sets of elements blamed for kernels (shrunk failing cases) that the choices do not explain."""
     ways = [*([choice] for choice in chosen), list(chosen)]
     return {k.signature.blamed for k in kernels if not any(choices.reproduces(way, k.result) for way in ways)}
 
@@ -633,7 +647,7 @@ def _group_kernels(
 
 
 def _with_general_choices(groups: Sequence[DefectGroup], choices: Choices, suite: ChoiceScorer) -> list[DefectGroup]:
-    """Return the groups; those whose choices set all axes of one name to the same value become one group.
+    """Merge groups if their choices give all axes of one name, such as all kinds of windows, the same value.
 
     An engine that ignores windows has one defect, not one for each kind of window. Axes on which no answer depends are
     ignored. A choice that no question distinguishes from another is left alone.
@@ -662,12 +676,12 @@ def _size(kernel: Kernel) -> tuple[int, int]:
 
 
 def _is_given(choices: Choices, chosen: Sequence[Choice], result: CaseResult) -> bool:
-    """Return whether one of the choices, or all together, predict an answer. It is False without choices."""
+    """Return whether one of the choices, or all of them together, predict an answer; False if there are no choices."""
     return any(choices.reproduces(way, result) for way in (*([choice] for choice in chosen), chosen) if way)
 
 
 def _together(kernels: Sequence[Kernel], chosen: Sequence[Choice], choices: Choices) -> list[DefectGroup]:
-    """Group kernels (shrunk failing cases) by the choice that explains them; group unexplained ones by their
+    """Group kernels (shrunk failing cases) by the choice that explains them, and unexplained ones by their
     description.
     """
     alone = [(k, next((c for c in chosen if choices.reproduces([c], k.result)), None)) for k in kernels]
@@ -686,9 +700,9 @@ def _together(kernels: Sequence[Kernel], chosen: Sequence[Choice], choices: Choi
 
 
 def error_kind(result: CaseResult) -> str:
-    """Return the first two lines of an error, without numbers and quotations; the first line may be only a place.
+    """Return the first two lines of an error, without numbers and quotations.
 
-    The text ends where the error quotes the query.
+    There are two lines because the first may be only a place. The text ends where the error quotes the query.
     """
     text = "\n".join(result.detail.partition("\n\n")[0].split("\n")[:2])
     starts = (word.start() for word in re.finditer(r"\S+", text[:-QUOTED]))
@@ -757,7 +771,7 @@ def _find_necessary_choice(
 
 
 def _causes(choices: Choices, results: Sequence[CaseResult], group: DefectGroup) -> tuple[DefectCause, ...]:
-    """Return the choice of a group as a cause, with the number of answers that it predicts; () without a confirmed
+    """Return the choice of a group as a cause, with the number of answers that it predicts; () if there is no
     choice.
     """
     if group.choice is None:
@@ -772,7 +786,9 @@ def _causes(choices: Choices, results: Sequence[CaseResult], group: DefectGroup)
 
 
 def _general_cause(choices: Choices, results: Sequence[CaseResult], group: DefectGroup, general: Choice) -> DefectCause:
-    """Return the cause of a group whose choice sets all axes of a name to one value."""
+    """Return the cause of a group whose choice gives several axes of one name, such as all kinds of windows, one
+    value.
+    """
     every = [choice for choice in (group.choice, *group.beside) if choice is not None]
     own = [(n, v) for n, v in every if (AXES[choices.language][n].base, v) == general]
     rest = [choice for choice in every if choice not in own]
@@ -832,7 +848,7 @@ def defect_of_group(
     description: str = "",
     stopped: str = "",
 ) -> Defect:
-    """Return the defect of wrong answers with one cause, or without a known one. The caller sets its id."""
+    """Return a defect for wrong answers that have one cause, or none that is known. The caller sets its id."""
     language, case = LANGUAGES[result.case.language], result.case
     bearing = bearing_choices(case, choices.held)
     return Defect(
@@ -859,7 +875,8 @@ Fails = Callable[[str, Stream], bool]
 
 
 def shrink_case(language: Language[Any], query: str, S: Stream, fails: Fails, tries: int) -> None:
-    """Shrink a query and a stream: call `fails` with ever smaller ones, and continue from those for which it is true.
+    """Shrink a query and a stream: call `fails` with smaller and smaller ones, and continue from those for which it is
+    true.
 
     It is called at most `tries` times. If the language has no reductions of queries, only the stream gets shorter.
     """
@@ -877,7 +894,7 @@ def shrink_case(language: Language[Any], query: str, S: Stream, fails: Fails, tr
 # from the definition can be shrunk to a short query and stream.
 
 PlainMatch = tuple[int, tuple[int, ...]]
-"""A position, and the positions of the events of a match that is reported there."""
+"""A match that is reported: the position where it is reported, and the positions of its events."""
 
 Report = frozenset[PlainMatch]
 """The matches that are reported over a whole stream."""
@@ -977,7 +994,7 @@ def causes(
 
 
 def smallest(query: str, language: str, reports: Reports, pieces: Iterable[Piece]) -> Smallest | None:
-    """Return the smallest case found, starting from the piece with the fewest events."""
+    """Return the smallest case that was found, by a search that starts from the piece with the fewest events."""
     best: Smallest | None = None
 
     def fails(query: str, S: Stream) -> bool:
@@ -1005,8 +1022,8 @@ def thinned(
 ) -> tuple[Piece, PlainMatch]:
     """Remove events that do not affect whether this match is expected; return the piece and the match's new positions.
 
-    said: where the engine reported the match, if elsewhere. The log's reports stay as they are, because nobody knows
-    what the engine would have reported about fewer events.
+    said: the position where the engine reported the match, if that is wrong. The log's reports stay as they are,
+    because nobody knows what the engine would have reported about fewer events.
     """
     kept = list(range(len(piece.S)))
     due = about in piece.expected

@@ -56,7 +56,7 @@ class Adapter(Protocol):
     def licence(self) -> str: ...
 
     def missing(self) -> str | None:
-        """Return what is missing to build and run the adapter, as the end of a sentence; None if nothing is missing."""
+        """Return what is missing to build and run the adapter, as the end of a sentence; None if nothing is."""
 
     def is_ready(self, folder: Path) -> bool:
         """Return whether the adapter is built and its engine installed in this folder, so that it starts at once."""
@@ -456,7 +456,7 @@ def command_of(name: str, folder: Path | None = None) -> Sequence[str]:
     """Return the command that starts the engine's adapter, after building it and installing the engine.
 
     folder: where they are built and installed, by default the user's cache folder (`cache_folder`). Raises InputError
-    that says what is missing.
+    if something is missing; the message says what.
     """
     if name in EVALUATORS:
         return [sys.executable, "-m", "cerify.cli", "engine", "--evaluator", name]
@@ -489,8 +489,8 @@ def missing_for(name: str) -> str | None:
 def find_java(oldest: int) -> str | None:
     """Return the program `java` of that version or a newer one; None if there is none on this machine.
 
-    It looks on the PATH, in JAVA_HOME, and in the folder of development kits, where the file `release` has the version.
-    The one on the PATH counts as 17, the oldest that any adapter needs.
+    The program is sought on the PATH, in JAVA_HOME, and in the folder of development kits, where the file `release` has
+    the version. A program on the PATH counts as version 17, the oldest that any adapter needs.
     """
     on_path = shutil.which("java")
     if oldest <= OLDEST_JAVA:
@@ -573,7 +573,10 @@ def build_folder(java: Path, cache: Path) -> Path:
 
 
 def _missing_programs(*programs: str) -> str | None:
-    """Return the programs missing on the PATH, as the end of a sentence. Maven also finds a compiler by JAVA_HOME."""
+    """Return the programs that are missing on the PATH, as the end of a sentence.
+
+    Maven also finds a compiler by JAVA_HOME.
+    """
     by_home = Path(os.environ.get("JAVA_HOME", ""), "bin", "javac")
     absent = [one for one in programs if shutil.which(one) is None and not (one == "javac" and by_home.is_file())]
     if not absent:

@@ -197,7 +197,8 @@ class EngineProcess:
             return None
 
     def stderr(self) -> str:
-        """Return the beginning and the end of the standard error since the last question, or since the start.
+        """Return the beginning and the end of what the engine wrote to standard error since the last question or its
+        start.
 
         Some runtimes print the message of an error at the top, others at the bottom.
         """
@@ -233,7 +234,8 @@ class EngineProcess:
     def _ended(self, seconds: float) -> list[psutil.Process]:
         """Kill all processes that the engine has started; return those that still run after the seconds.
 
-        A killed process is adopted only when its parent has ended too, so the processes to wait for change meanwhile.
+        A killed process is adopted only when its parent has ended too, so the set of processes to wait for changes
+        meanwhile.
         """
         deadline = time.monotonic() + seconds
         while True:
@@ -251,7 +253,7 @@ class EngineProcess:
     def _adopted(self) -> set[psutil.Process]:
         """Return the processes that the engine detached and this process adopted, with their children.
 
-        They are distinguished from other children of this process by having been seen below the engine, or by the
+        Other children of this process are left out: an adopted process was seen below the engine earlier, or has the
         engine's mark in its environment.
         """
         found: set[psutil.Process] = set()
@@ -350,9 +352,9 @@ Part: TypeAlias = tuple[str, ...]
 class Losses:
     """The queries that an engine answered, and the operators of the queries on which it timed out or crashed.
 
-    skips: whether to skip a query if the engine passed the time limit on two queries with the same operators, or never
-    answered queries with one operator, or pair of operators, of this query. It is False while cases are shrunk or
-    drawn, because another case with the operators may be answered.
+    skips: whether to skip a query that the engine will probably not answer: it passed the time limit on two queries
+    with the same operators, or never answered queries with one of its operators or pairs of operators. It is False
+    while cases are shrunk or drawn, because another case with the same operators may be answered.
     """
 
     skips: bool = False
@@ -376,7 +378,7 @@ class Losses:
     def why_not(self, case: Case, scarce: bool = False) -> str | None:
         """Return why a case is not worth a restart; None if it should be run.
 
-        scarce: whether so few restarts are left that no query with an operator of a lost query is worth one.
+        scarce: whether restarts are so few that a query with any operator of a lost query is not run.
         """
         if not self.lost:
             return None
@@ -397,7 +399,7 @@ class Losses:
     def suspects(self) -> list[str]:
         """Return a few operators that explain all lost queries, preferring those whose queries were lost most often.
 
-        An operator that all queries have explains none.
+        An operator that occurs in all queries explains nothing.
         """
         self._count_answered()
         every = self.answered[()] + len(self.losing)
@@ -445,10 +447,10 @@ class ProtocolBreach:
 class Engine:
     """The process of an engine, which runs cases; a context manager, so that no process is left behind.
 
-    The first start has to succeed (InputError otherwise). Each later start is a restart. After
-    limits.restarts of them, including `restarts` earlier ones, no more cases are run. twice: by case id, a message
-    about a second answer to the case; it is noticed only at the next case, or at the end. losses: the
-    queries on which engines of the same command were lost; they share this record.
+    The first start has to succeed (InputError otherwise). Each later start is a restart. After limits.restarts
+    restarts, including `restarts` earlier ones, no more cases are run. twice: for each case id, a message about a
+    second answer to the case, which is noticed only at the next case or at the end. losses: the queries on which
+    engines of the same command timed out or crashed; these engines share the record.
     """
 
     def __init__(
@@ -558,7 +560,7 @@ class Engine:
         self.stop()
 
     def _require_silence(self, seconds: float = 0.0) -> None:
-        """Read a second answer, if there is one. Raises EngineFailure for any other line."""
+        """Read a second answer to an earlier case, if the engine sent one. Raises EngineFailure for any other line."""
         if self._process is None or (text := self._process.early(seconds)) is None:
             return
         with contextlib.suppress(InputError):
@@ -567,7 +569,7 @@ class Engine:
         raise EngineFailure("protocol", f"wrote a line that answers no request: {excerpt(text)}")
 
     def _is_second(self, answer: dict[str, Any], text: bytes) -> bool:
-        """Return whether a line answers an earlier case again. If so the process is ended, because it may send more
+        """Return whether a line answers an earlier case again. If it does, end the process, because it may send more
         lines.
         """
         if answer["id"] not in self._answered:
@@ -591,7 +593,7 @@ class Engine:
     def _ask(self, case: Case) -> protocol.Answer | ProtocolBreach | None:
         """Return the answer; None if a second answer to an earlier case came in its place. Raises EngineFailure.
 
-        A line that answers the case, but is invalid, counts as a wrong answer, and the process goes on.
+        A line that answers the case but is invalid gives a ProtocolBreach, and the process goes on.
         """
         assert self._process is not None
         text = self._process.ask(self._message(case), self.limits.run_seconds, self._prepare)
@@ -606,7 +608,7 @@ class Engine:
             raise EngineFailure("memory", why) from None
 
     def _message(self, case: Case) -> str:
-        """Return the line that sends a case; it may have been prepared."""
+        """Return the line that sends a case to the engine; it may have been prepared before."""
         prepared, self._prepared = self._prepared, None
         if prepared is not None and replace(prepared[0], matches=case.matches) == case:
             return prepared[1]

@@ -35,7 +35,7 @@ ROUNDS = 8  # repeated searches, each without the rejected choices
 
 @dataclass
 class Inquiry:
-    """Asks an engine questions about choices of a language. origin: the case whose id and output they get."""
+    """Asks an engine questions about choices of a language. origin: the case whose id and output the questions get."""
 
     peeler: Peeler
     choices: Choices
@@ -60,8 +60,9 @@ class Inquiry:
         return {**self.predictor.default, **self.choices.held, **dict(chosen)}
 
     def show(self, choice: Choice, beside: Sequence[Choice]) -> None:
-        """Ask a few questions whose answer the choice changes, with different queries; also one to which it adds a
-        match, and one from which it removes a match.
+        """Ask a few questions, with different queries, whose answers the choice changes.
+
+        One of them is a question to which the choice adds a match, and one is a question from which it removes a match.
         """
         others = [other for other in beside if other != choice]
         with_it, queries = [*others, choice], set[str]()
@@ -84,11 +85,13 @@ class Inquiry:
                 return
 
     def identify(self) -> tuple[list[list[Choice]], list[Elements]]:
-        """Return the choices that `identify` finds, and the operators of axes without a value.
+        """Identify the engine as `cerify identify` does; return its choices, and the operators of axes without a value.
 
-        Expected and open choices are left out. Each choice comes with the choices that no question separates from it.
+        Choices that are expected or open are left out. Each choice comes with the choices that no question separates
+        from it.
 
-        It finds choices that have an effect only together, such as a filter that decides which events a sequence takes.
+        This finds choices that have an effect only together, such as a filter that decides which events a sequence
+        takes.
         """
         if self.choices.language not in STAGES:  # a plug-in language
             return [], []
@@ -116,8 +119,9 @@ class Inquiry:
     def look_beside(self, choice: Choice, beside: Sequence[Choice]) -> None:
         """Ask each query of a choice's axis on streams on which the choice need not change the answer.
 
-        The engine may have an unnamed meaning that agrees with the choice wherever the choice changes the answer. That
-        meaning may also concern another axis of the same operators, so each query of those axes gets one question.
+        The engine may have a meaning that no value describes, and that agrees with the choice wherever the choice
+        changes the answer. That meaning may also concern another axis of the same operators, so each query of those
+        axes gets one question.
         """
         name, axes = choice[0], self.predictor.interpretation.axes
         if name in self.choices.looked:
@@ -142,7 +146,8 @@ class Inquiry:
     def probe(self, judge: ChoiceScorer, chosen: Sequence[Choice]) -> None:
         """Ask random questions with operators of the answered cases, on which one of these choices changes the answer.
 
-        They were not selected for a value, so they expose an engine whose meaning is close to a value but different.
+        They were not selected to test a particular value, so they expose a meaning that is close to a value but
+        different.
         """
         used = frozenset[str]().union(*(self.choices.elements(one.case) for one in judge.answers if one.given))
         number = 0
@@ -186,9 +191,10 @@ class Inquiry:
         return False
 
     def settle(self, judge: ChoiceScorer, chosen: Sequence[Choice]) -> list[Choice]:
-        """Return the choices that the judge still accepts after questions about them and about their rivals.
+        """Ask about the choices and their rivals; return the choices that the judge still accepts.
 
-        Where a rival fits all answers so far, a further question separates it from the choice, if there is one.
+        If a rival fits all answers so far, a further question separates it from the choice, if there is such a
+        question.
         """
         stands = judge.confirm(chosen)
         for choice in list(stands):

@@ -24,7 +24,7 @@ from cerify.languages import LANGUAGES
 from cerify.semantics.errors import CerifyError
 
 Excuses: TypeAlias = Callable[[Choice, Case], bool]
-"""Whether a wrong answer to a case may be due to a fault that no choice explains, and not to the choice."""
+"""Returns whether a wrong answer to a case may be due to a fault that no choice explains, and not to the choice."""
 
 NONEMPTY = 1  # answers with a match that an axis needs before it is judged, because empty answers prove nothing
 
@@ -40,20 +40,21 @@ class AnsweredCase:
 
 @dataclass
 class Weight:
-    """The answers that a choice explains, and the answers that it contradicts."""
+    """The answers that a choice explains (for_), and the answers that contradict it."""
 
     for_: list[AnsweredCase] = field(default_factory=list)
     against: list[AnsweredCase] = field(default_factory=list)
 
     @property
     def stands(self) -> bool:
-        """Return whether the choice explains some wrong answers and contradicts none."""
+        """Return whether the choice explains some wrong answers, and no answer contradicts it."""
         return any(one.wrong for one in self.for_) and not self.against
 
     @property
     def share_against(self) -> float:
-        """Return the share of the answers that contradict the choice; 2.0, above every share, if it explains no wrong
-        answer.
+        """Return the share of the answers that contradict the choice.
+
+        It is 2.0, above every share, if the choice explains no wrong answer.
         """
         if not any(one.wrong for one in self.for_):
             return 2.0
@@ -65,8 +66,8 @@ class ChoiceScorer:
     """Weighs choices of a language by all answers of an engine.
 
     results: the results of all cases in the language, including cases that were run while failures were shrunk.
-    unexplained: the elements of failures that no choice explains; see `Excuses`. unfit: the operators of axes that
-    have no value that explains the answers.
+    unexplained: the elements of failures that no choice explains; see `Excuses`. unfit: the operators of axes for which
+    no value explains the answers.
     """
 
     choices: Choices
@@ -115,10 +116,10 @@ class ChoiceScorer:
         return weight
 
     def excuses(self, choice: Choice, case: Case) -> bool:
-        """Return whether a case has another fault, which no choice explains and which does not concern the choice's
-        axis.
+        """Return whether the wrong answer to a case may have another reason than the choice.
 
-        For an axis that affects every query, only operators of axes without a fitting value count as such faults.
+        Such a reason is a fault that no choice explains and that does not concern the choice's axis. If the axis
+        affects every query, only operators of axes for which no value fits count as reasons.
         """
         own = set(AXES[self.choices.language][choice[0]].operators)
         present = self.choices.elements(case)
@@ -134,11 +135,11 @@ class ChoiceScorer:
         return self.choices.silencing or sum(given) >= NONEMPTY
 
     def confirm(self, chosen: Sequence[Choice], *, helped: bool = False) -> list[Choice]:
-        """Judge the choices together: drop the one with the most answers against it until all are accepted; return the
-        rest.
+        """Judge the choices together: drop the one that most answers contradict, until all are accepted; return the
+        others.
 
-        helped: whether dropped choices that explain some right answers, and contradict none, are still assumed when
-        judging others.
+        helped: whether dropped choices that explain some right answers, and that no answer contradicts, are still
+        assumed when other choices are judged.
         """
         left = [choice for choice in chosen if self.speaks(choice)]
         helpers: list[Choice] = []
@@ -153,8 +154,8 @@ class ChoiceScorer:
         return [choice for choice in left if not self.is_strange(choice, left)]
 
     def climb(self) -> list[Choice]:
-        """Return choices that together explain most answers, by a greedy search in which each explains at least one
-        more.
+        """Return choices that together explain the most answers, by a greedy search: each further choice must explain
+        one more.
 
         Some choices have an effect only together, so no smallest case suggests them.
         """
@@ -174,9 +175,9 @@ class ChoiceScorer:
             right |= {id(o): self.expected(o, list(taken.items())) == o.given for o in self.bearing(best[0])}
 
     def confirm_climbs(self, found: Sequence[Choice], rounds: int) -> list[list[Choice]]:
-        """Return the accepted choices among those that `climb` found, and among those of further climbs.
+        """Search choices with `climb` several times; return for each climb the choices that are accepted.
 
-        Each further climb excludes the choice of the previous one that most answers contradict.
+        Each further climb excludes the choice of the previous climb that most answers contradict.
         """
         stands = [self.confirm(found, helped=True)]
         for _ in range(rounds):
@@ -204,7 +205,7 @@ class ChoiceScorer:
         )
 
     def alike(self, choice: Choice, beside: Sequence[Choice]) -> list[Choice]:
-        """Return the choices that no answer distinguishes from this one, given other choices."""
+        """Return the choices that no answer distinguishes from this choice, given other choices."""
         others = [other for other in beside if other != choice]
         taken = {axis for axis, _ in others}
         first = self.weigh(choice, beside).for_

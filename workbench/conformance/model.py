@@ -71,8 +71,8 @@ class Case:
 def of_output(found: Iterable[Match], language: str, output: str) -> list[Match]:
     """Sort the matches. In a language with results keep only the part that `output` names.
 
-    "matches" keeps the positions of the events, "positions" only the places where matches are reported, and "groups"
-    only the results, at position 0.
+    "matches" keeps the positions of the events. "positions" keeps only the position at which a match is reported.
+    "groups" keeps only the results, at position 0.
     """
     if LANGUAGES[language].results:
         match output:
@@ -93,7 +93,7 @@ def evaluated_output(output: str) -> Literal["matches", "valuations"]:
 def kinds_compared(language: str, query: str, schema: Json | None) -> set[str]:
     """Return the types of the attributes that a query reads, such as int, by its schema.
 
-    Empty for a language without operations on its queries.
+    The set is empty if the language has no operations on queries.
     """
     names = set[str]()
     with suppress(Unsupported):
@@ -106,9 +106,10 @@ def kinds_compared(language: str, query: str, schema: Json | None) -> set[str]:
 class CaseResult:
     """The result of a case: the engine's matches, or else a sentence that says why there are none.
 
-    second: the matches by the plain definition, if computed: for a disputed case they contradict the expected ones, for
-    a failed case they equal them. stderr: for a case that did not pass, the beginning and the end of the engine's
-    standard error. translation: the query in the engine's own terms, if its answer gives it.
+    second: the matches by the plain definition (without shortcuts), if they were computed. For a disputed case they
+    contradict the expected matches; for a failed case they equal them. stderr: for a case that did not pass, the
+    beginning and the end of the engine's standard error. translation: the query in the engine's own terms, if its
+    answer gives it.
     """
 
     case: Case
@@ -123,12 +124,13 @@ class CaseResult:
 
 @dataclass(frozen=True)
 class DefectCause:
-    """A choice of an alternative semantics, by its axis and value, which explains `explains` of `of` wrong answers.
+    """A choice that explains `explains` of `of` wrong answers, by its axis (aspect of meaning) and value.
 
     alike: other choices, each as "axis=value", that give the same answers to all questions. apart: a query and a stream
-    that would distinguish the first of them, which the engine does not claim; "" if none is known. now, then: the
-    number of wrong answers without the choice, and with it; both are 0 if not counted. alone: the number of answers
-    that it explains by itself. needed: choices of other defects, each as "axis=value", that the other answers need too.
+    that would distinguish the choice from the first of these, but which the engine does not claim; "" if none is known.
+    now, then: the number of wrong answers without the choice, and with it; both are 0 if not counted. alone: the number
+    of answers that it explains by itself. needed: choices of other defects, each as "axis=value", that are needed to
+    explain the other answers.
     """
 
     axis: str
@@ -144,7 +146,7 @@ class DefectCause:
 
     @property
     def helps(self) -> bool:
-        """Return whether fewer cases fail if the choice is expected of the engine."""
+        """Return whether fewer cases fail if the choice is the expected meaning."""
         return self.then < self.now or self.now == 0
 
 
@@ -152,14 +154,15 @@ class DefectCause:
 class Defect:
     """One way in which an engine differs from the semantics.
 
-    kind: what is wrong with its answers. operators: the smallest case needs each of them to fail. result: the engine's
-    result on the smallest case found. original: its result on the suite's case from which that was found. variants: its
-    results on the smallest cases of other kinds or operators with the same cause. cases: the ids of the failing cases
-    that it explains. causes: the likely ones, the best first. description: a sentence about a fault that does not
-    depend on the operators, or about a cause that nearly fits. why: an explanation of the difference. stopped: why the
-    search for a smaller case or a cause ended early, "" if it did not. held: the choices of a policy or a reading by
-    which its cases are judged, by axis; bearing: the axes of these that change the expected matches of the smallest
-    case. baseline: whether all its cases fail in the same way in a baseline; "" without one.
+    kind: what is wrong with its answers. operators: the operators without which the smallest case does not fail.
+    result: the engine's result on the smallest case found. original: its result on the case of the suite from which the
+    smallest case was found. variants: its results on the smallest cases of other kinds or operators with the same
+    cause. cases: the ids of the failing cases that it explains. causes: the likely ones, the best first. description: a
+    sentence about a fault that does not depend on the operators, or about a cause that nearly fits. why: an explanation
+    of the difference. stopped: why the search for a smaller case or a cause ended early, "" if it did not. held: the
+    choices of a policy or a reading by which its cases are judged, by axis; bearing: the axes of these that change the
+    expected matches of the smallest case. baseline: whether all its cases fail in the same way in a baseline; ""
+    without one.
     """
 
     id: str
@@ -195,10 +198,11 @@ class Report:
     unasked: by language, the number of cases that the engine does not support; they have no result. disputed: the
     cases, of the suite or found while shrinking, on which cerify contradicts itself. known: the ids of the failing
     cases that fail in the same way in a baseline. ended: why the run ended early, "" if it did not. held_to: the
-    choices that the engine is entitled to, as text; "" for the semantics as it is. command: the command that starts the
-    engine. engine_options: the options of `cerify conform` that name the engine, if it was named. options: the options
-    of `cerify conform` that select cases and expectations. warnings: sentences about errors in the claims. unjudged:
-    the ids of failed cases that were not judged again by the plain definition, because time ran out.
+    choices of a policy or a reading by which answers are judged, as text; "" for the default meaning. command: the
+    command that starts the engine. engine_options: the options of `cerify conform` that name the engine, if it was
+    named. options: the options of `cerify conform` that select cases and expectations. warnings: sentences about errors
+    in the claims. unjudged: the ids of failed cases that were not judged again by the plain definition, because time
+    ran out.
     """
 
     engine: str

@@ -1,4 +1,4 @@
-"""Compute the expected answers: those of the semantics, with the choices that the engine is entitled to."""
+"""Compute the expected answers: those of the default meaning, or of the choices that a policy or a reading declares."""
 
 from __future__ import annotations
 
@@ -129,13 +129,12 @@ PROFILE = 1
 
 @dataclass(frozen=True)
 class AxisFinding:
-    """The finding about one axis, from the engine's answers.
+    """The finding about one axis (an aspect of meaning), from the engine's answers.
 
     value: the value that explains most answers; None if none does. alike: other values that explain as many, and that
     no question has distinguished from it. answers: the number of answers that depend on the axis. explained: how many
-    of them the value explains. exception: of the questions whose answers the best value does not explain, the one with
-    the fewest events and the shortest query. by_type: if no value explains all answers, the values that explain those
-    about each type of attributes.
+    of them the value explains. exception: the shortest question with an answer that the best value does not explain.
+    by_type: if no value explains all answers, the values that explain those about each type of attributes.
     """
 
     value: str | None
@@ -195,10 +194,10 @@ class EngineProfile:
 
 
 def merged(axes: Mapping[str, AxisFinding], known: Mapping[str, str]) -> dict[str, AxisFinding]:
-    """Return the findings, with the axes of one base (window@time, window@events) merged into that base where all
+    """Merge axes that differ only in what stands behind @, such as window@time and window@events, where their findings
     agree.
 
-    known: the base of each axis of the language by its name. If an axis has the name of the base, nothing is merged.
+    known: the name before @ of each axis of the language. If an axis has this name itself, nothing is merged.
     """
     result = dict(axes)
     for base in dict.fromkeys(known.values()):
@@ -226,7 +225,7 @@ def merged(axes: Mapping[str, AxisFinding], known: Mapping[str, str]) -> dict[st
 
 
 def read_policies(paths: Iterable[Path]) -> dict[str, Mapping[str, str]]:
-    """Return the value of each axis by language, from files about different languages. Raises InputError."""
+    """Return for each language the value of each axis, from files about different languages. Raises InputError."""
     chosen: dict[str, Mapping[str, str]] = {}
     source: dict[str, Path] = {}
     for path in paths:
@@ -240,8 +239,9 @@ def read_policies(paths: Iterable[Path]) -> dict[str, Mapping[str, str]]:
 
 
 def read_policy(path: Path) -> Mapping[str, Mapping[str, str]]:
-    """Return the value of each axis by language, from a file with one profile, or several, one a line. Raises
-    InputError.
+    """Return for each language the value of each axis, from a file with one profile, or with one profile a line.
+
+    Raises InputError.
     """
     try:
         profiles = [parse_json(text_of(path), str(path))]
@@ -288,7 +288,7 @@ def _checked(profile: Any, path: Path) -> tuple[str, dict[str, str]]:
 # A second opinion on a query and a stream: the matches by the plain definition, which follows every clause.
 
 CLAUSES = Budget(valuations=50_000)
-"""The limit of clauses to follow: without memoization, a query over a long stream has too many."""
+"""The most clauses to follow. There is no memoization, so a query over a long stream has too many."""
 
 
 def second_opinion(

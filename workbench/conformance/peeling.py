@@ -93,7 +93,7 @@ def elements(language: Language[Any], query: Any, S: Stream) -> Elements:
 
 
 def has_only(language: Language[Any], query: Any, S: Stream, allowed: Elements) -> bool:
-    """Return whether all elements of a query and a stream are allowed."""
+    """Return whether a query and a stream have no elements other than these."""
     if not allowed.issuperset(language.syntax.constructs(query)):
         return False
     operations = operations_of(language)
@@ -132,7 +132,9 @@ def _inside(P: Predicate | Term) -> Iterator[str]:
 
 
 def _lacking(event: Event, read: set[str], S: Stream) -> set[str]:
-    """Return the attributes that the query reads and that the event lacks, although it could have them."""
+    """Return the attributes that the query reads and that the event lacks, although other events of the stream have
+    them.
+    """
     declared = read if S.schema is None else read & set(S.schema.types.get(event.type, ()))
     return declared - set(event.attributes)
 
@@ -165,7 +167,7 @@ def without(language: Language[Any], query: Any, S: Stream, element: str, thorou
 
 
 def _cut(language: Language[Any], query: Q, name: str) -> Iterator[Q]:
-    """Yield the query with each operator of that name replaced by an operand, in several ways."""
+    """Yield the query with each operator of that name replaced by one of its operands, in several ways."""
     number = sum(language.syntax.operator_of(node) == name for node in language.syntax.subterms(query))
     most = max(
         len(language.syntax.children(n))
@@ -209,7 +211,9 @@ def of_another_type(operations: QueryOperations[Q], query: Q, S: Stream) -> Iter
 
 
 def _tuned(operations: QueryOperations[Q], query: Q, S: Stream) -> Iterator[Q]:
-    """Yield the query with a number of the stream as all its numeric constants, so that it accepts other events."""
+    """Yield the query with all its numeric constants replaced by one number of the stream, so that it accepts other
+    events.
+    """
     if not operations.constants(query):
         return
     values = {v for event in S for v in event.attributes.values() if isinstance(v, int | float) and type(v) is not bool}
@@ -405,8 +409,8 @@ class Peeler:
     def kernels_beside(self, failures: Iterable[CaseResult], explains: Callable[[CaseResult], bool]) -> list[Kernel]:
         """Return the kernels of failures that no known cause explains.
 
-        explains: whether a known cause explains a result. Shrinking passes over such cases, because it would lead to a
-        common defect.
+        explains: whether a known cause explains a result. Shrinking skips cases that a known cause explains; otherwise
+        it would end at a common defect.
         """
         self._kernels_found, self.explains = None, explains
         try:
@@ -521,7 +525,7 @@ class Peeler:
         return found
 
     def _failing_without(self, failing: Failing, element: str, thorough: bool = False) -> Failing | None:
-        """Return a case without the element that fails in the same way; None if the failure needs the element."""
+        """Remove an element from a case; return the case if it still fails in the same way, or None if it does not."""
         language = LANGUAGES[failing.origin.case.language]
         for query, S in without(language, failing.query, failing.S, element, thorough):
             if self.fails(query, S, failing):
@@ -638,7 +642,7 @@ class Peeler:
         return False
 
     def _turned_back(self, small: Failing) -> Failing:
-        """Remove operators that only turn a missing match into an extra one, or the reverse, and return the case.
+        """Remove operators that only turn a missing match into an extra one, or the reverse; return the smaller case.
 
         The remaining failure must be blamed on the other elements.
         """
@@ -709,7 +713,7 @@ class Peeler:
         return None
 
     def _blamed(self, failing: Failing, thorough: bool = False) -> Elements:
-        """Return the elements to blame: if any one of them is removed, the answer is right."""
+        """Return the elements to blame: those without any of which the answer would be right."""
         present = elements(LANGUAGES[failing.origin.case.language], failing.query, failing.S)
         return frozenset(e for e in present if self._failing_without(failing, e, thorough) is None)
 
@@ -747,7 +751,9 @@ class Peeler:
         return best
 
     def _canonize(self, failing: Failing) -> CaseResult:
-        """Return the engine's result on the case with canonical names; with its own names if that fails differently."""
+        """Return the engine's result on the case with canonical names, or with its own names if canonical ones change
+        the failure.
+        """
         origin = failing.origin.case
         language = LANGUAGES[origin.language]
         if self.watch.interrupted:

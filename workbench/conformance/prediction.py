@@ -1,9 +1,9 @@
-"""Predict the answers of an engine whose semantics is a point in independent axes.
+"""Predict the answers of an engine whose semantics is described by choices on independent axes.
 
-`AXES` has for each language its axes by name. A hypothesis maps some axes to values; the others have their default.
-`answer` interprets a query as an engine with these choices would. With the default of every axis it returns the matches
-of the definition; a property test compares the two. They share the syntax, the events and the helpers of single
-clauses.
+An axis is an aspect of meaning on which engines differ; its values are the possible meanings. `AXES` has for each
+language its axes by name. A hypothesis maps some axes to values; the others have their default. `answer` interprets a
+query as an engine with these choices would. With the default of every axis it returns the matches of the reference
+evaluator; a property test compares the two. They share the syntax, the events and the helpers of single clauses.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def answer(
     """Return the answer of an engine with these choices to a query. Axes without a choice have their default.
 
     The answer is Failed if such an engine reports an error. Raises ParseError and IllFormed for the query, InputError
-    for an axis or value that does not exist, Unsupported where a choice is not modelled for the query, and
+    for an axis or value that does not exist, Unsupported if a choice has no prediction for the query, and
     BudgetExceeded.
     """
     interpretation = interpretation_of(language)
@@ -84,7 +84,7 @@ def answer(
 # The matches of an engine with given choices, computed once for all choices that agree on the axes of the query.
 
 Unanswered = Literal["error", "unmodelled"]
-"""error: an engine with these choices reports an error; unmodelled: its answer is not modelled."""
+"""error: an engine with these choices reports an error; unmodelled: its answer cannot be predicted."""
 
 Chosen: TypeAlias = tuple[str, ...] | str
 """The values of the axes that can affect a query; if there is one axis, its value without a tuple."""
@@ -115,12 +115,12 @@ class MatchPredictor:
         return self._parse(query).bearing
 
     def choose_values(self, query: str, choices: Choices) -> Chosen:
-        """Return the values of the axes that can affect a query; they determine the engine's answer."""
+        """Return the values of the axes that can affect a query. They determine the engine's answer."""
         return self._parse(query).values(choices)
 
     def classes(self, query: str, hypotheses: Iterable[Choices]) -> list[tuple[Choices, int]]:
-        """Group hypotheses by their values for a query; return one hypothesis of each class, and the size of
-        the class.
+        """Group hypotheses by the values that matter for a query; return one hypothesis of each group, and the group's
+        size.
         """
         found: dict[Chosen, list[Choices]] = {}
         for hypothesis in hypotheses:
@@ -144,7 +144,7 @@ class MatchPredictor:
     def _reported(
         self, parsed: Parsed, query: str, S: Stream, name: str, choices: Mapping[str, str], output: AnswerOutput
     ) -> frozenset[Match] | Unanswered:
-        """Return those matches of a query that the engine reports (see the axes about reporting)."""
+        """Return only the matches that the engine reports, according to the axes about reporting."""
         try:
             parts = self.interpretation.parts(parsed.phi, choices)
         except BudgetExceeded:
@@ -171,7 +171,10 @@ class MatchPredictor:
         choices: Mapping[str, str],
         output: AnswerOutput,
     ) -> list[Match] | Unanswered:
-        """Return all matches of a query, reported or not. They are cached for all choices about reporting."""
+        """Return all matches of a query, reported or not.
+
+        They are cached, because they are the same for all choices about reporting.
+        """
         with suppress(Unsupported):
             if not moves_events(S, choices.get(EVENT_ORDER.name, EVENT_ORDER.default)):
                 choices = {**choices, EVENT_ORDER.name: EVENT_ORDER.default} if EVENT_ORDER.name in choices else choices
@@ -204,7 +207,7 @@ class MatchPredictor:
 EngineAnswer: TypeAlias = (
     frozenset[tuple[int, tuple[int, ...]]] | frozenset[Match] | Literal["error", "unmodelled", "no answer"]
 )
-"""The whole matches of an answer, or only their positions and events; a word if they are unknown."""
+"""The matches of an answer, whole or only with their positions and events; a word if they are unknown."""
 
 
 class Predictor(MatchPredictor):
@@ -227,7 +230,7 @@ class Predictor(MatchPredictor):
         return self._answers[key]
 
     def exceeds(self, question: EngineQuestion, choices: Choices, others: Choices) -> bool:
-        """Return whether an engine with these choices has a match that one with the others lacks."""
+        """Return whether an engine with these choices has a match that an engine with the other choices lacks."""
         mine, other = self.answer(question, choices), self.answer(question, others)
         return not isinstance(mine, str) and not isinstance(other, str) and bool(mine - other)
 

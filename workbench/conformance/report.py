@@ -315,7 +315,9 @@ def axis_says(defect: Defect, cause: DefectCause) -> str:
 
 
 def entitled(defect: Defect, cause: DefectCause) -> str:
-    """Return the options of `cerify conform` that would accept the engine's choice, and the options already given."""
+    """Return the options of `cerify conform` that would accept the engine's choice, together with the options already
+    given.
+    """
     held = {**defect.held, cause.axis: cause.value}
     readings = choices(Reading) if "reading" in LANGUAGES[defect.language].settings else {}
     if all(value in readings.get(axis, ()) for axis, value in held.items()):
@@ -654,7 +656,7 @@ class Stored:
 
 
 def read_stored(path: Path) -> Stored:
-    """Return the stored run in a file. Raises InputError."""
+    """Read a stored run from a file. Raises InputError."""
     lines = [(where, parse_json(text, where)) for text, where in lines_of(path)]
     if not lines:
         raise InputError(f"{path} is empty: {GIVE}")
@@ -680,7 +682,8 @@ def _require(obj: Any, fields: Mapping[str, type | tuple[type, ...]], where: str
 def against(report: Report, baseline: Stored) -> Report:
     """Return the report with failing cases marked as known, if a baseline has the same outcome and answer for them.
 
-    A defect counts as new if it also has other cases. New defects come first, and the numbers follow this order.
+    A defect counts as new if some of its cases are not known. New defects come first, and the numbers follow this
+    order.
     """
     known = set()
     for result in report.results:

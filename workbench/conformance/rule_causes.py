@@ -28,7 +28,7 @@ from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import Stream
 
 Guess: TypeAlias = frozenset[Choice]
-"""Some choices, of each axis one at most."""
+"""Some choices, at most one for each axis."""
 
 BEAM = 5  # guesses from which a search goes on
 MOST_CHOICES = 9  # choices of a guess
@@ -42,8 +42,9 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 class RuleInquiry:
     """The search for the choices by which an engine answers one rule.
 
-    results: the results on the rule's test logs. asked: the results on further logs. alike: for each choice of the
-    guess, the choices that no known log distinguishes from it. stopped: why the search ended early, "" if it did not.
+    results: the results on the rule's test logs. asked: the results on further logs that the engine was asked about.
+    alike: for each choice of the guess, the choices that no known log distinguishes from it. stopped: why the search
+    ended early, "" if it did not.
     """
 
     peeler: Peeler
@@ -65,7 +66,7 @@ class RuleInquiry:
         return [axis for axis in AXES[self.choices.language] if self.choices.concerns(case, [axis])]
 
     def search(self) -> None:
-        """Find a guess, and ask about its rivals until none is left. When time runs out, the guess so far is kept."""
+        """Find a guess, and ask about its rivals until there are none. When time runs out, keep the current guess."""
         self.stopped = ""
         try:
             self.guess = self._fit()
@@ -92,7 +93,9 @@ class RuleInquiry:
     # --- guesses ------------------------------------------------------------------------------------------------------
 
     def predicts(self, guess: Guess, one: AnsweredCase) -> bool:
-        """Return whether these choices predict the engine's answer. Return True if they are not modelled."""
+        """Return whether these choices predict the engine's answer; True if the answer of such an engine cannot be
+        predicted.
+        """
         key = id(one), guess
         if key not in self._predicted:
             self._predicted[key] = self.choices.answer(one.case, guess)
@@ -102,7 +105,7 @@ class RuleInquiry:
         return sum(not self.predicts(guess, one) for one in self.answers)
 
     def _near(self, guess: Guess) -> Iterator[Guess]:
-        """Yield the guesses that have one choice more, or another value of an axis."""
+        """Yield the guesses that have one choice more than this one, or another value of one axis."""
         for axis in self.axes:
             left = frozenset(choice for choice in guess if choice[0] != axis)
             expected = self.choices.held.get(axis, AXES[self.choices.language][axis].default)
@@ -130,10 +133,10 @@ class RuleInquiry:
         return best
 
     def _confirmed(self, guess: Guess) -> Guess:
-        """Return the choices of a guess that some answers need, and that no answer contradicts, given the other
-        choices.
+        """Return the choices of a guess that are needed to predict some answer, and that no answer contradicts.
 
-        A right answer can need a choice too, because one of two choices can hide the effect of the other.
+        Each is judged given the other choices. A right answer can need a choice too, because one of two choices can
+        hide the effect of the other.
         """
         while True:
             for choice in sorted(guess):
@@ -201,8 +204,9 @@ class RuleInquiry:
         return False
 
     def _ask(self, case: Case) -> CaseResult | None:
-        """Send a log to the engine, and store and return its answer; None if it has none, or if the log was used
-        before.
+        """Send a log to the engine; store and return its answer.
+
+        Return None if there is no answer, or if the log was used before.
         """
         if len(self.asked) >= MOST_ASKED:
             return None
@@ -232,7 +236,9 @@ class RuleInquiry:
         return [one for one in wrong if not self.explains(one, rest) or self.explains(one, frozenset({choice}))]
 
     def shrunk(self, choice: Choice, result: CaseResult) -> CaseResult:
-        """Remove events from a wrong answer as long as the guess predicts it only with this choice."""
+        """Remove events from a case with a wrong answer, as long as the guess predicts the answer only with this
+        choice.
+        """
         language, alone = LANGUAGES[self.choices.language], frozenset({choice})
         query, place = language.syntax.parse(result.case.query), 0
         events = list(stream_of(result.case))
@@ -264,7 +270,8 @@ def defects_of_rules(
     """Return the defects behind the answers to rules, one for each cause, and the results of additional questions.
 
     A defect has the wrong answers of all rules with this cause. Unexplained answers are a defect of their rule. Each
-    rule gets an equal share of the time that is left; a search that needed more goes on when all rules had theirs.
+    rule gets an equal share of the time that is left. A search that needs more time goes on after all rules have had
+    their share.
     """
     rules: dict[tuple[str, str], list[CaseResult]] = {}
     for result in results:
@@ -297,7 +304,7 @@ def defects_of_rules(
 
 
 def _agree(inquiries: Sequence[RuleInquiry]) -> None:
-    """Adopt the choice that another rule's answers confirm, if a rule's own answers do not decide between choices."""
+    """If a rule's own answers do not decide between choices, adopt the choice that another rule's answers confirm."""
     decided = {c for one in inquiries for c in one.guess if not one.alike.get(c)}
     for inquiry in inquiries:
         for choice in sorted(inquiry.guess - decided):

@@ -50,7 +50,7 @@ Progress = Callable[[str, int, int], None]
 
 
 Announce = Callable[[FailureKind, Sequence[str], CaseResult], None]
-"""Called with the kind of a failure, the operators that it depends on, and a case that fails so."""
+"""Called with the kind of a failure, the operators that it depends on, and a case that fails in this way."""
 
 
 def announce_nothing(kind: FailureKind, operators: Sequence[str], result: CaseResult) -> None:
@@ -85,11 +85,11 @@ def conform(
     cases: as `cerify.conformance.cases.load` returns them; load(None) is the built-in suite. suite: the name of the
     suite, for the report. limits: the engine's time for its start and each answer, its memory, its restarts. progress:
     called with the name of a step, how much of it is done, and how much there is. diagnosis_seconds: the time for
-    judging failing cases again and for searching smaller cases and causes. oracle: computes the right answers, by the
-    definition or by other choices that the engine is entitled to. announce: called for each kind of failure as soon as
-    it is found, with the kind, the operators that it depends on, and a case that may not be the smallest.
-    by_rule: whether the cases are test logs of rules. If so, causes are searched rule by rule, with further logs, whose
-    results are in the report too.
+    judging failing cases again and for searching smaller cases and causes. oracle: computes the expected answers, by
+    the reference evaluator or by choices of a policy or a reading. announce: called for each kind of failure as soon as
+    it is found, with the kind, the operators that it depends on, and a case that may not be the smallest. by_rule:
+    whether the cases are test logs of rules. If so, causes are searched rule by rule, with further logs, whose results
+    are in the report too.
 
     A failure is shrunk, and failures with one cause are one defect of the report. A KeyboardInterrupt ends the run
     early; the report has the findings so far. Raises InputError if the engine does not start.
@@ -246,8 +246,9 @@ def run_all(engine: Engine, cases: Sequence[Case], oracle: Oracle, progress: Pro
 
 
 def reconsidered(result: CaseResult, oracle: Oracle = Oracle()) -> CaseResult:
-    """Return the result, marked as disputed if the suite's matches differ from those of the reference evaluator or of
-    the plain definition.
+    """Judge a failed case again with the reference evaluator and the plain definition (without shortcuts).
+
+    Return the result, marked as disputed if either contradicts the expected matches.
     """
     if result.outcome != "failed" or oracle.concerns(result.case.language):
         return result

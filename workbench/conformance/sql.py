@@ -68,8 +68,9 @@ def values(S: Stream) -> Iterator[list[Any]]:
 def build_clauses(q: MatchRecognize, length: int) -> list[MatchRecognize]:
     """Return the clauses to send for a table of that length.
 
-    For MATCH_RECOGNIZE: one that returns the labels of all rows and, if there are measures, one that returns these. For
-    WINDOW: one with additional measures, for the number of rows of the match and the position and label of each.
+    For MATCH_RECOGNIZE: a clause that returns the labels of all rows and, if there are measures, a clause that returns
+    the measures. For WINDOW: one with additional measures, for the number of rows of the match and the position and
+    label of each.
     """
     for e in q.partition:
         if not isinstance(e, rows.RowColumn):
