@@ -171,8 +171,9 @@ class ConformArguments:
 
     @property
     def suite_named(self) -> str | None:
-        """Return the suite that the user named, or the suite of a language named by --language if all built-in suites
-        do not include it, else None.
+        """Return the suite that the user named.
+
+        If --language names a language that is not in all built-in suites, return the suite of that language; else None.
         """
         alone = self.language is not None and (NAMED_SUITES / f"{self.language}.jsonl").exists()
         return self.language if self.suite is None and alone else self.suite

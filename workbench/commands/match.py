@@ -347,7 +347,9 @@ class Shown:
     is_open: Callable[[Match], bool] | None
 
     def columns(self, match: Match) -> dict[str, Any]:
-        """Return the requested attributes of a match by column. Raises IllFormed for an attribute that no event has."""
+        """Return the requested attributes of a match by column. Raises IllFormed if no event has one of these
+        attributes.
+        """
         if self.attributes is None:
             return {}
         found = MatchColumns([match], self.S, self.attributes).columns()
@@ -380,7 +382,8 @@ def _write(found: Iterable[Match], S: Stream, is_open: Callable[[Match], bool] |
 def _print_json(matches: Iterable[Match], shown: Shown, most: int, first: int = 0) -> int:
     """Print the matches from index `first` up to `most`, a line each.
 
-    Return the number of matches printed so far, including those before `first`; most + 1 if there are more.
+    Return the number of matches printed so far, including those before `first`, or most + 1 if there are further
+    matches.
     """
     arrays = matches.arrays if isinstance(matches, Matches) else None
     if arrays is not None and shown.attributes is None and shown.is_open is None:

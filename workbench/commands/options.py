@@ -95,7 +95,7 @@ EVENTS = EventsPath(allow_dash=True, readable=False)
 
 
 class OutputPath(click.Path):
-    """An option type: a file or folder to write. It is an error, before any work begins, if that is not possible."""
+    """An option type: a file or folder to write. If it cannot be written, the error comes before any work begins."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         path = Path(str(super().convert(value, param, ctx)))
@@ -545,7 +545,7 @@ def progress_bar(transient: bool = True) -> Progress:
 def progress(every: float = EVERY) -> Iterator[Report]:
     """Yield a function that shows progress: on a terminal as a bar, which is removed at the end, otherwise as lines.
 
-    every: the seconds between two lines, which also a step that takes longer than that prints.
+    every: the seconds between two lines. A step that takes longer prints several lines.
     """
     with progress_bar() as bar:
         task = bar.add_task("starting", total=None)

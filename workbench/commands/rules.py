@@ -182,8 +182,8 @@ def with_rule_of(
 
     MATCH_RECOGNIZE may also be in a file .sql. For a SELECT around a clause, return only the clause, with a note on
     standard error, unless `takes_statements`. A clause in a dialect of SQL, or under other readings, is rewritten as a
-    clause of the standard. schema: the value of --schema; it determines which numbers are added to or subtracted from
-    times. takes_windows: whether an aggregate with OVER may become a column of that name.
+    clause of the standard. schema: the value of --schema; it determines which columns are times, so that numbers can be
+    added to them. takes_windows: whether an aggregate with OVER may be replaced by a column of the same name.
 
     Raises InputError if the file is missing, or has no rule in EQL or Sigma.
     """
@@ -230,7 +230,8 @@ def with_table_of(
 ) -> tuple[str, str, Stream | None]:
     """Return the text and the language of a query, and the rows that its clause reads; None if no dialect was given.
 
-    The rows determine which numbers are added to or subtracted from times. They have aggregates with OVER as columns.
+    The rows show which columns are times, so that numbers can be added to them. Aggregates with OVER are columns of
+    these rows.
     """
     if dialect is None or not _takes_rows(language):
         return (*with_rule_of(query, language, dialect=dialect, readings=readings), None)

@@ -63,8 +63,7 @@ class BuiltInEvaluator:
     """A built-in evaluator of a language in a campaign. Raises IllFormed if the query does not fit the schema.
 
     If the query is an error on these events, the reference evaluator raises Unsupported, because no answer would be
-    right. less: the output to compare instead of matches with results, if the engine does not claim results; None to
-    compare the results.
+    right. less: the output to compare if the engine does not claim results; None to compare matches with results.
     """
 
     language: Language[Any]
@@ -91,7 +90,7 @@ class PolicyEvaluator:
     """Evaluates queries like an engine with the choices of a policy.
 
     choices: axes with their values. less: see BuiltInEvaluator. Raises Unsupported if such an engine would report an
-    error, or is not modelled.
+    error, or if its answer cannot be predicted.
     """
 
     language: Language[Any]
@@ -177,13 +176,13 @@ def has_unbound(language: Language[Any], query: Any, S: Stream) -> bool:
 
 
 def name_of(maker: CaseMaker[Any]) -> str:
-    """Return the name of a case maker that is a function; of an object, its repr."""
+    """Return the name of a case maker: the name of a function, or the repr of an object."""
     return str(getattr(maker, "__qualname__", repr(maker)))
 
 
 @dataclass(frozen=True, repr=False)
 class BoundMaker:
-    """Makes the cases of another maker, except those with an unbound variable in their query."""
+    """Makes cases with another maker, and keeps only those whose query has no unbound variable."""
 
     language: Language[Any]
     maker: CaseMaker[Any]
@@ -200,10 +199,10 @@ class BoundMaker:
 
 @dataclass(frozen=True, repr=False)
 class ClaimedMaker:
-    """Makes those cases of another maker that an engine claims to support. After half of the tries the queries get
-    smaller.
+    """Makes cases with another maker, and keeps only those that an engine claims to support.
 
-    For an engine that claims only streams in time order, the events are sorted by time.
+    After half of the tries the queries get smaller. For an engine that claims only streams in time order, the events
+    are sorted by time.
     """
 
     language: Language[Any]
@@ -275,7 +274,7 @@ def plan_of(
 ) -> CampaignPlan:
     """Return a plan for the language and profile. Both evaluators are `left`: replace the right one.
 
-    streams: None for guided streams, if the language has them. settings: other fields of the plan.
+    streams: None stands for guided streams if the language has them. settings: other fields of the plan.
     """
     generator, operations = language.require_cases().generator(), language.operations()
     if operations is None:
@@ -389,7 +388,9 @@ class Job:
         return rng.choices(self.parts, [part.share for part in self.parts])[0]
 
     def case(self, index: int) -> tuple[PlanShare, Query, Stream, tuple[Output, ...]]:
-        """Return the part, query, stream and outputs of the case with this number."""
+        """Return the case with this number: its part of the campaign, its query, its stream, and the outputs to
+        compare.
+        """
         part = self.part(index)
         phi, S = self.plans[part].case(index)
         return part, phi, S, asked_of(part, index)
@@ -458,7 +459,7 @@ class KnownExample:
 
 @dataclass
 class KnownDisagreements:
-    """Disagreements from an earlier call, and the pairs of cause and form that the engine still shows."""
+    """Disagreements from an earlier call, and those (by cause and form of the query) that the engine still shows."""
 
     examples: list[KnownExample] = field(default_factory=list)
     present: set[CauseAndForm] = field(default_factory=set)
@@ -482,7 +483,7 @@ class KnownDisagreements:
 
     @property
     def gone(self) -> list[str]:
-        """Return the causes without an example that the engine still answers as before."""
+        """Return the causes of which the engine answers no example as before."""
         return sorted({example.cause for example in self.examples}.difference(self.causes))
 
 
@@ -506,7 +507,10 @@ def _example(obj: Any, where: str, language: Language[Any]) -> KnownExample:
 
 
 def form(operations: QueryOperations[Any], query: Query) -> str:
-    """Return the text of a query with numbered names, and with 0 and '' for its constants. Comparators stay."""
+    """Return the text of a query with numbered names, and with 0 and '' in place of its constants.
+
+    Comparators are kept, so that two queries with the same form differ only in names and constants.
+    """
     named = {*operations.names(query), *operations.attributes(query), *operations.types(query)}
     number: dict[str, str] = {}
 

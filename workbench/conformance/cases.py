@@ -121,7 +121,7 @@ def case_of_line(text: str, where: str, seconds: float = SECONDS) -> Case:
 
 
 def _of_field(field: str, where: str, make: Callable[[], T]) -> T:
-    """Return the value that `make` builds from a field. If that fails, raises InputError naming the field."""
+    """Return the value that `make` builds from a field. If that fails, raise InputError, which names the field."""
     try:
         return make()
     except CerifyError as error:
@@ -290,13 +290,13 @@ class Claims:
         )
 
     def why_not(self, case: Case) -> str:
-        """Return why this engine is not given a case; "" if it is given the case."""
+        """Return why a case is not sent to this engine; "" if it is sent."""
         nulls = LANGUAGES[case.language].syntax.keeps_nulls
         events = (event_of_json(event, None, case.id, {}, nulls) for event in case.events)
         return self.objection(case.language, case.query, events, case.output)
 
     def restrict_case(self, case: Case) -> Case:
-        """Return the case for this engine: with a smaller output if it does not claim results."""
+        """Return the case for this engine: with less output if the engine does not claim results."""
         less = self.less_than_results(case.language)
         return (
             case if less is None else replace(case, output=less, matches=of_output(case.matches, case.language, less))

@@ -29,8 +29,8 @@ class NotExpressible(Exception):
 
 @dataclass(frozen=True)
 class Leaf:
-    """A step that takes one event of a type. If `least` is set, it takes at least so many events, and at most `most`
-    (None: no limit).
+    """A step that takes one event of a type, or at least `least` events if `least` is set, and at most `most` (None: no
+    limit).
 
     absent: whether the step takes no event; then no event between its neighbours may satisfy its conditions.
     """
@@ -92,7 +92,9 @@ Search = Callable[[Alternative, Window | None, Sequence[Json], Sequence[float]],
 
 
 def translated(tree: Json) -> tuple[list[Alternative], Window | None]:
-    """Return the alternatives of a formula and its window. Raises NotExpressible for what OpenCEP cannot express."""
+    """Return the alternatives of a formula and its window. Raises NotExpressible for a formula that OpenCEP cannot
+    express.
+    """
     for node in nodes(tree):
         if node["node"] in NOT_COMPARED or (node["node"] == "Attribute" and node["name"] == "time"):
             raise NotExpressible("conditions must compare attributes that are numbers, strings or truth values")

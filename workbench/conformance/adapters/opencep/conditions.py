@@ -57,7 +57,9 @@ def complement(test: Code) -> Code:
 
 
 def every(test: Code, ranges: Mapping[str, Code]) -> Code:
-    """Return code that tests a condition for every choice of values from the ranges, each under its name."""
+    """Return code that tests a condition for every choice of values from the ranges. Each value has the name of its
+    range.
+    """
     if not ranges:
         return test
     loops = " ".join(f"for {name} in {values.source}" for name, values in ranges.items())
@@ -100,7 +102,7 @@ def at(some: Sequence[Json], place: int) -> Json:
 
 
 def beginnings(some: Sequence[Json], least: int) -> list[Sequence[Json]]:
-    """Return the prefixes with at least `least` events."""
+    """Return the prefixes of `some` that have at least `least` events."""
     return [some[:n] for n in range(least, len(some) + 1)]
 
 

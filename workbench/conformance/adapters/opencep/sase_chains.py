@@ -16,12 +16,14 @@ CLAIMS = {
 PLACES = {"only": 0, "first": 0, "previous": -2, "current": -1, "last": -1}
 """The index of the event of a reference among the events that its component has so far."""
 RANKS = {"only": 0, "first": 0, "previous": 1, "current": 2, "last": 3}
-"""The order of references to the events of one component; the last decides when a condition is tested."""
+"""The order of references to the events of one component; the condition is tested when the event of the last is
+taken.
+"""
 LEAST = 1e-6  # seconds between two times: a window of SASE+ is open, one of OpenCEP is closed
 
 
 def translated(tree: Json) -> tuple[list[Alternative], Window | None]:
-    """Return the pattern of a query and its window. Raises NotExpressible for what OpenCEP cannot express."""
+    """Return the pattern of a query and its window. Raises NotExpressible for a query that OpenCEP cannot express."""
     if tree["node"] != "Query" or tree["having"] or tree["source"] or tree["returned"]["non_overlap"]:
         raise NotExpressible("only one block without HAVING and NON-OVERLAP is translated")
     if any(node["node"] in NOT_COMPARED | {"Aggregate"} for block in tree["where"] for node in nodes(block)):

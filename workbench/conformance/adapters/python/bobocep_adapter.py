@@ -31,7 +31,7 @@ def block_test(run: RunMessage, chain: Chain, step: int) -> Any:
 
 
 def pattern_of(run: RunMessage, chain: Chain) -> Any:
-    """Return the pattern of a chain. Raises Skip for what blocks cannot express."""
+    """Return the pattern of a chain. Raises Skip for a chain that blocks cannot express."""
     from bobocep.cep.phenom.pattern.builder import BoboPatternBuilder
 
     builder, last = BoboPatternBuilder("pattern"), len(chain.steps) - 1

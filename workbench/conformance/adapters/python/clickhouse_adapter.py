@@ -60,7 +60,9 @@ def text_of(value: Any) -> str:
 
 
 def condition_of(tree: Json) -> str:
-    """Return the text of a predicate on one event. Raises Skip for what ClickHouse computes differently."""
+    """Return the text of a predicate on one event. Raises Skip for a predicate that ClickHouse evaluates
+    differently.
+    """
     match tree["node"]:
         case "Anything":
             return "1"
@@ -101,7 +103,7 @@ def step_of(step: Json) -> str:
 
 
 def call_of(tree: Json, mode: str | None) -> str:
-    """Return the call of a funnel or a sequence. Raises Skip for what ClickHouse cannot express."""
+    """Return the call of a funnel or a sequence. Raises Skip if ClickHouse cannot express it."""
     steps = ", ".join(map(step_of, tree["steps"]))
     if tree["node"] == "Sequence":
         if len(tree["steps"]) < 2:

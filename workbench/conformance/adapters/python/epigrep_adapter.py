@@ -33,7 +33,7 @@ CLAIMS = {
 
 
 def pattern_of(chain: Chain, first: bool) -> dict[str, Any]:
-    """Return the pattern of a chain in epigrep's JSON. Raises Skip for what it cannot express."""
+    """Return the pattern of a chain in epigrep's JSON. Raises Skip if epigrep cannot express it."""
     if any(step.is_loop or step.adjacent for step in chain.steps):
         raise Skip("epigrep has no loops and no adjacent steps")
     steps = [
@@ -99,8 +99,9 @@ def times_of(run: RunMessage, chain: Chain) -> list[int]:
 
 
 def partition_of(event: dict[str, Any], key: str | None) -> str | None:
-    """Return the key of an event as text, the same text for equal numbers; None if it has no key, because then no match
-    contains it.
+    """Return the key of an event as text, the same text for equal numbers.
+
+    Return None if the event has no key; then no match contains it.
     """
     if key is None:
         return "all"

@@ -3,10 +3,10 @@
     python googlesql_adapter.py [--longest]
 
 The package brings the implementation as WebAssembly. A clause is written from its tree in GoogleSQL; clauses that
-GoogleSQL cannot express, or that the analyzer refuses, are skipped. Measures are aggregates over the rows of a match,
-so one of them returns the rows with their labels. An empty match has no rows, so its place follows from the order of
-the matches: if a pattern accepts no rows, a match begins at each place where one may. With `--longest` every clause
-gets `OPTIONS (use_longest_match = TRUE)`.
+GoogleSQL cannot express, or that the analyzer refuses, are skipped. In GoogleSQL, measures are aggregates over the rows
+of a match, so an additional measure returns the rows with their labels. An empty match has no rows, so its place is
+inferred from the order of the matches: if a pattern can match without rows, a match begins at each place where AFTER
+MATCH SKIP lets one begin. With `--longest` every clause gets `OPTIONS (use_longest_match = TRUE)`.
 """
 
 import json
@@ -70,7 +70,7 @@ def accepts_no_rows(tree: Json) -> bool:
 
 
 def expression_of(tree: Json, variable: str | None) -> str:
-    """Return an expression. variable: the variable whose condition it belongs to, None in a measure."""
+    """Return an expression as text. variable: the variable in whose DEFINE condition it stands; None in a measure."""
     def inside(part: str) -> str:
         return expression_of(tree[part], variable)
 
@@ -152,8 +152,8 @@ def argument_of(tree: Json) -> str:
 def column_of(tree: Json, variable: str | None) -> str:
     """Return the SQL text of a column.
 
-    variable: the variable whose condition in DEFINE has the column. It is read in the current row, but in a measure
-    (None) in the variable's last row.
+    variable: the variable whose condition in DEFINE has the column. There the column is read in the current row. In a
+    measure (None) it is read in the last row of its own variable.
     """
     if variable is None:
         return f"LAST({argument_of(tree)})"
@@ -313,8 +313,9 @@ def matches(run: RunMessage) -> Iterator[Json]:
 
 
 def with_empty(partitions: dict[str, list[Json]], orders: list[Json], skip: str, names: list[str]) -> Iterator[Json]:
-    """Yield the matches of a pattern that can match no rows. Each begins where AFTER MATCH SKIP leads from the match
-    before.
+    """Yield the matches of a pattern that can match without rows.
+
+    Each match begins where AFTER MATCH SKIP leads from the match before it.
     """
     starts = {min(row["p"] for row in one["cerify_rows"] or ()): found for found in partitions.values() for one in found if one["cerify_rows"]}
     rest = [found for found in partitions.values() if not any(one["cerify_rows"] for one in found)]

@@ -242,7 +242,7 @@ class DeclaredQuery:
         return repr(value)
 
     def window_text(self) -> str:
-        """Return the text of the window. A window of n EVENTS spans n + 1 positions."""
+        """Return the text of the window. A window of n EVENTS in CEQL spans n + 1 positions."""
         if len(self.windows) > 1:
             raise skip("a query can have only one window")
         for window in self.windows:

@@ -111,8 +111,8 @@ def fields_in(detection: Any) -> Iterable[str]:
 
 
 def is_number(name: str, run: RunMessage) -> bool:
-    """Return whether a column holds numbers in the log. If the log has no value in it, return whether it is the suite's
-    `size`.
+    """Return whether a column holds numbers in the log. If the log has no value in it, only the column `size` counts as
+    numeric.
     """
     values = [event[name] for event in run.events if event.get(name) is not None]
     return all(isinstance(value, int | float) for value in values) if values else name == "size"
@@ -280,9 +280,9 @@ def nested(fields: Json) -> Json:
 
 
 def on_rsigma(run: RunMessage) -> Iterable[Json]:
-    """Return where rsigma raises the alerts of the correlation; it takes times in whole seconds.
+    """Return where rsigma raises the alerts of the correlation. Times are given to it in whole seconds.
 
-    It names alerts only by the rule's id, so each rule gets its name as its id.
+    rsigma names alerts only by the rule's id, so each rule gets its name as its id.
     """
     title, rules = named_by_id(run.query)
     fields = ({name: v for name, v in event.items() if name not in ("type", "time")} for event in run.events)
