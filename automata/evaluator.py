@@ -43,7 +43,10 @@ EVALUATORS = {
 
 
 def seal(kind: str, query: str, data: bytes) -> bytes:
-    """Return a saved state with this data. kind: the kind of evaluator. query: a text for the query and all options."""
+    """Return a saved state that contains this data.
+
+    kind: the kind of evaluator. query: a text for the query and all options.
+    """
     header = {"magic": MAGIC, "version": VERSION, "evaluator": kind, "byteorder": sys.byteorder, "query": query}
     header["sha256"] = _checksum(header, data)
     return json.dumps(header).encode() + b"\n" + data
@@ -134,7 +137,8 @@ class Counters:
     """Counts of the work of an evaluator since it was made or restored.
 
     events: the number of events pushed. nodes: the number of nodes made to enumerate matches, including deleted nodes.
-    states: the number of automaton states built; if an automaton is built while reading, of states visited.
+    states: the number of automaton states built; if the automaton is built while events are read, the number of states
+    visited.
     """
 
     events: int
@@ -152,9 +156,9 @@ class Evaluator(ABC):
     position: the position of the next event; the first event of the stream has position 0. STATE: the name of the
     evaluator in saved states. counts: whether it may count matches without building them. check: called once, before
     reading the first batch that has events, with this batch. default_type: the type of events without a type.
-    attributes: the names that the evaluator reads, None for all; of a file, only these are read. needed: the names that
-    have to be readable, None for all. texts: the names whose values the schema declares as texts, even if they look
-    like times.
+    attributes: the names that the evaluator reads, None for all; other columns of a file are not read. needed: the
+    names that have to be readable, None for all. texts: the names whose values the schema declares as texts, even if
+    they look like times.
     """
 
     STATE: ClassVar[str]
@@ -172,11 +176,10 @@ class Evaluator(ABC):
     _whole: bool = True  # false once an error has stopped the evaluator inside a batch
 
     def push(self, batch: Batch, limit: int | None = None) -> Matches:
-        """Read the next events; return, sorted, the new matches that the events so far make certain.
+        """Read the next events; return, sorted, the new matches that no later event can change.
 
-        With a limit, only the first matches found are returned, at most that many; the others are lost. Raises
-        InputError after `finish` and for events that do not fit the query, IllFormed for a bad limit, and
-        BudgetExceeded.
+        With a limit, at most that many matches are returned, the first found; the others are lost. Raises InputError
+        after `finish` and for events that do not fit the query, IllFormed for a bad limit, and BudgetExceeded.
         """
         with self.budget.timed():
             return Matches(self.push_stream(self._opened(batch, limit), limit))

@@ -126,5 +126,5 @@ def members(states: Subset) -> Iterator[int]:
 
 
 def listed_pairs(pairs: Iterable[tuple[Subset, Subset]]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Convert both bit masks of each pair to tuples of states, in order."""
+    """Convert both bit masks of each pair to ascending tuples of states."""
     return [(tuple(members(left)), tuple(members(right))) for left, right in pairs]

@@ -44,8 +44,8 @@ def keep_rows(
     a key without a number means that the row has no key. If `bits` is given, it has the masks, and the last column has
     indices into it. valid: whether each row has a time, None if all have. kept: the numbers of the keys, the positions,
     times and masks of the kept rows. Rows that match no step are left out unless `every` is true. If `pruned`, the rows
-    of each key must come in order. Then rows of steps that are not yet due are left out too: no chain contains them,
-    and in a long funnel they are most rows.
+    of each key must come in order. Then rows of steps that no chain has reached yet are left out too: in a long funnel
+    these are most rows.
 
     state: (reached, counts, latest), carried from part to part. reached: for each key 0 before its first row, then one
     more than the number of steps reached, regardless of windows. counts: the numbers of rows without a key, of other
@@ -154,11 +154,11 @@ def chain_levels(
 ) -> None:
     """Write the level of each key, and the rows of its chain.
 
-    Of the chains of this level, the chain is the one with the earliest rows. To find the level, a row extends, of all
-    chains that end with the step before, the chain that begins last: if any of them is within the window, this one is.
-    If times must increase, the chains that end at the current time stay in `waiting` until the time changes. Once the
-    level is known, the same search runs backwards with the chains that end first, and finds the first row at which a
-    chain of this level begins. From there each step is taken at its earliest row.
+    Several chains may have this level; the one with the earliest rows is written. To find the level, a row extends one
+    of the chains that end with the step before: the chain that begins last. If any of them is within the window, this
+    one is. If times must increase, the chains that end at the current time stay in `waiting` until the time changes.
+    Once the level is known, the same search runs backwards with the chains that end first, and finds the first row at
+    which a chain of this level begins. From there each step is taken at its earliest row.
     """
     newest, waiting = work[0], work[1]  # used only up to the level, because most keys have one row
     levels, chains = out
@@ -261,7 +261,7 @@ def entry_levels(
 ) -> None:
     """Write the level of each key in the modes of ClickHouse that read entries (time, step), in ascending order.
 
-    A row has an entry for each of its steps. rules: four truth values: strict_increase, strict_order, allow_reentry and
+    A row has an entry for each of its steps. rules: four Booleans: strict_increase, strict_order, allow_reentry and
     strict_deduplication. For each step the first and the last row of its newest accepted chain are kept. Rows of equal
     times are read together, step by step. Rows that match no step come first; only strict_order uses them.
     """

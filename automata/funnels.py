@@ -19,7 +19,7 @@ _BUCKET_ROWS = 2**15
 """About this many rows are grouped by key at a time, so that they fit in a cache."""
 _MOST_BUCKET_BITS = 10
 _ROOM = 2**22
-"""Memory is taken for this many rows at a time."""
+"""Memory grows by this many rows at a time."""
 
 MODES: dict[str, tuple[bool, bool, bool, bool] | None] = {
     "windowFunnel": (False, False, False, False),
@@ -30,7 +30,9 @@ MODES: dict[str, tuple[bool, bool, bool, bool] | None] = {
     "strict_once": None,
     "strict_increase,strict_once": None,
 }
-"""The `rules` with which `entry_levels` evaluates each mode of ClickHouse; None if another loop evaluates it."""
+"""The `rules` with which `entry_levels` evaluates each mode of ClickHouse; None if another function evaluates the
+mode.
+"""
 
 
 @dataclass(frozen=True)
@@ -70,8 +72,8 @@ class KeyedRows:
     def __init__(self, keys: int, every: bool, steps: int | None = None) -> None:
         """Begin without rows. every: whether to keep rows that match no step.
 
-        steps: if given, the number of steps; then many of the rows that no chain can contain are left out, and the rows
-        of each key have to come in the order in which `find_chains` reads them.
+        steps: the number of steps. If it is given, many rows that no chain can contain are left out, and the rows of
+        each key have to come in the order in which `find_chains` reads them.
         """
         self.keys, self._every, self._steps = keys, every, steps
         self._reached, self._counts = np.zeros(keys, np.uint8), np.zeros(3, np.int64)
@@ -113,9 +115,9 @@ class KeyedRows:
     ) -> None:
         """Add the rows whose positions begin with `first`.
 
-        keys: whole numbers; the key `least` has the number 0, and a key out of range means that the row has no key.
-        valid: whether each row has a time; None if all have. bits: if given, it has the masks, and `masks` has for each
-        row an index into it.
+        keys: whole numbers. Keys are numbered from `least` on; a key out of range means that the row has no key. valid:
+        whether each row has a time; None if all have. bits: if given, the table of masks; `masks` then has for each row
+        an index into it.
         """
         from cerify.automata.funnel_kernels import keep_rows
 
@@ -134,7 +136,7 @@ class KeyedRows:
         self._room = tuple(column[count:] for column in self._room)
 
     def groups(self) -> Iterator[tuple[int, FunnelRows]]:
-        """Yield the rows of each bucket with the number of its first key. Afterwards no rows are left."""
+        """Yield the rows of each bucket, with the number of its first key. This removes the rows."""
         if self.keys == 0 or not self._parts:
             return
         if not installed("numba"):
@@ -186,7 +188,9 @@ def sorted_by_time(rows: FunnelRows) -> FunnelRows:
 
 
 def first_step_back(rows: FunnelRows) -> tuple[int, int] | None:
-    """Return the stream positions of two neighbouring rows of a key whose times decrease; None if there are none."""
+    """Return the stream positions of two neighbouring rows of a key of which the second is earlier; None if there are
+    none.
+    """
     if len(rows.times) < 2:
         return None
     back = rows.times[1:] < rows.times[:-1]
@@ -197,9 +201,9 @@ def first_step_back(rows: FunnelRows) -> tuple[int, int] | None:
 
 
 def find_chains(rows: FunnelRows, n: int, window: int | float | None, *, first: bool, increasing: bool) -> Reached:
-    """Return for each key its level, and the least of its deepest chains; see `cerify.semantics.funnels.deepest_chain`.
+    """Return for each key its level and its first chain of that level; see `cerify.semantics.funnels.deepest_chain`.
 
-    The times of each key have to ascend. window is in the unit of the times; None for no window.
+    The times of each key must ascend. window is in the unit of the times; None for no window.
     """
     from cerify.automata.funnel_kernels import chain_levels, first_levels
 

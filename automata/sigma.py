@@ -78,7 +78,7 @@ def count_alerts(query: SigmaQuery, S: Stream, budget: Budget = Budget()) -> lis
 
 
 def times_ascend(S: Stream) -> bool:
-    """Return whether no time is less than an earlier one. Then an event that has left a window never returns."""
+    """Return whether no time is less than an earlier one, so that an event that has left a window never returns."""
     times = [time for event in S if (time := time_of(event)) is not None]
     return times == sorted(times)
 

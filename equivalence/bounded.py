@@ -306,7 +306,7 @@ class SymbolicMeaning:
     def _selected(
         self, psi: cel.Formula, i: int, j: int, beats: Callable[[ComplexEvent, ComplexEvent], bool]
     ) -> Iterator[tuple[Valuation, Guard]]:
-        """Yield the valuations whose support is maximal in the order of the strategy."""
+        """Yield the valuations whose support is maximal in the order of the strategy, each with its condition."""
         guarded = self.meaning(psi, i, j)
         rivals = self.supports(guarded)
         for mu, guard in guarded.items():
@@ -530,6 +530,6 @@ def _differs(left: Guarded, right: Guarded, level: Level, one_way: bool, symboli
 
 
 def _lacking(here: Mapping[Found, Guard], there: Mapping[Found, Guard]) -> list[Guard]:
-    """Return for each match of `here` the constraint that it holds and that `there` lacks it."""
+    """Return for each match of `here` the constraint that it exists and that `there` does not have it."""
     false = z3.BoolVal(False)
     return [z3.And(guard, z3.Not(there.get(found, false))) for found, guard in here.items()]

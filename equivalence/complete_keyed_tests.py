@@ -1,11 +1,12 @@
 """Complete tests for formulas with partitions and windows on values: the W-method over events as the last event sees
 them.
 
-A match that ends with the last event depends on two facts about each of its events: whether it has the last event's
-key, and how near it is to the last event (decide/keys_and_windows.py). If a letter has these facts, and streams are
-real, the matches of a formula are a regular language, to which the W-method applies. The tests have events just before
-the edge of a window, at the edge, just after it and beyond, so they find a window that is open where it should be
-closed. Two keys are enough, for the same reason as in the decider. docs/theory/complete-tests.md has the assumptions.
+Whether a match ends with the last event depends on two facts about each of its events: whether it has the last event's
+key, and how near it is to the last event (decide/keys_and_windows.py). With these facts in the letters, the matches of
+a formula on streams that can exist are a regular language, to which the W-method applies. The tests have events just
+before the edge of a window, at the edge, just after it and beyond, so they find a window that is open where it should
+be closed. Two keys are enough, for the same reason as in the decider. docs/theory/complete-tests.md has the
+assumptions.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ class KeyedTest:
             yield from product(range(count), repeat=length)
 
     def is_real(self, word: Types) -> bool:
-        """Return whether some stream has these types of events, as seen from its last event."""
+        """Return whether there is a stream with these types of events, as seen from its last event."""
         state = self.real.start
         for type_ in word:
             after = self.real.step(state, type_)
@@ -92,7 +93,7 @@ class KeyedTest:
         return self.real.accepts(state)
 
     def stream(self, word: Types) -> Stream | None:
-        """Return a stream of a real word; None if no stream is found."""
+        """Return a stream of a word that some stream has; None if none is found."""
         events = [self.automaton.events[type_] for type_ in word]
         return stream_of_word(events, [self.zones[type_] for type_ in word], self.reduction, at_edges=True)
 
@@ -110,7 +111,9 @@ class KeyedTests:
 
     @property
     def kinds(self) -> int:
-        """Return the greatest number of kinds of events in a case; kinds differ in how the last event sees them."""
+        """Return the greatest number of kinds of events in a case. Events of different kinds differ for the last
+        event.
+        """
         return max(len(case.automaton.events) for case in self.cases)
 
     def streams(self, states: int | None = None, budget: Budget = Budget()) -> list[Stream]:
@@ -200,7 +203,7 @@ def _case(phi: Formula, reduction: Reduction, budget: Budget) -> KeyedTest:
 def _determinized(
     automaton: MarkedNFA, real: RealStreams, budget: Budget
 ) -> tuple[list[dict[Letter, int]], list[bool]]:
-    """Return the complete automaton of marked words of real streams. Its state None is for words that no stream has."""
+    """Return the complete automaton of the marked words that some stream has. Its state None is for all other words."""
     width = len(automaton.marks)
     letters = list(product(range(len(automaton.types)), (False, True)))
     State = tuple[Real, Subset]

@@ -134,8 +134,8 @@ def _may_have(name: str, allowed: Allowed) -> bool:
 def _kinds(name: str, allowed: Allowed, ordered: bool, number: bool) -> tuple[Sort | None, ...]:
     """Return the kinds of value that an attribute may have.
 
-    ordered: no test has arithmetic, so a number is a point on a line. number: if there is arithmetic, the attribute
-    must be a number.
+    ordered: whether no test has arithmetic, so that a number is a point on a line. number: whether the attribute must
+    be a number if there is arithmetic.
     """
     if not _may_have(name, allowed):
         return (None,)
@@ -364,7 +364,9 @@ def _divided(n: int, divisor: int) -> float:
 
 
 def _least(divisor: int, reached: Callable[[float], bool]) -> int:
-    """Return the least integer whose quotient by the divisor satisfies `reached`, as all larger integers then do."""
+    """Return the least integer whose quotient by the divisor satisfies `reached`, a condition that all larger quotients
+    then satisfy.
+    """
     below, at = -divisor << MAX_EXPONENT, divisor << MAX_EXPONENT
     while at - below > 1:
         middle = (below + at) // 2

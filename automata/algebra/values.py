@@ -212,7 +212,7 @@ class _Language:
         return then
 
     def accepts(self, reached: Reached) -> bool:
-        """Return whether a string with these positions at its end is in the language."""
+        """Return whether the automaton accepts a string that it has read up to these positions."""
         return not self._accepting.isdisjoint(reached)
 
     def _add(self, part: CharacterSet | Alternatives) -> tuple[set[int], set[int], bool]:
@@ -342,8 +342,8 @@ DEFAULT: dict[ValueType, Value] = {"int": 0, "float": 0.0, "string": "", "bool":
 
 
 def tested_attribute(test: pred.Predicate) -> str | None:
-    """Return the attribute if the predicate is a simple test: of one attribute, against constants, a decidable pattern
-    or itself. Return None for other predicates.
+    """Return the attribute of a simple test, which compares one attribute with constants, a decidable pattern or
+    itself.¶Return None for other predicates.
     """
     match test:
         case (
@@ -377,7 +377,7 @@ def pieces(tests: Sequence[pred.Predicate], value_type: ValueType | None) -> dic
 
 
 def _compile_test(test: pred.Predicate) -> Callable[[Value | None], bool]:
-    """Return a function that tests a value of the attribute; the function looks up a list of constants in a set."""
+    """Compile a test to a function of the attribute's value. A long list of constants is looked up in a set."""
     if isinstance(test, pred.OneOf):
         constants = {(kind(c), c) for c in test.values if not _is_nan(c)}
         return lambda value: value is not None and (kind(value), value) in constants

@@ -1,8 +1,8 @@
 """Compile LAST and NXT of events that follow one another to an automaton with a state for each event.
 
 In general a strategy runs beside a monitor that follows all rival matches (compile.py). The states of the monitor are
-sets; for sixty events they would not fit in memory. A *chain* needs no monitor: it is a fixed number of single events
-one after the other, such as `A{60}` or `A{3} ; B`, and its greatest match is found greedily.
+sets; for sixty events they would not fit in memory. A *chain* is a fixed number of single events one after the other,
+such as `A{60}` or `A{3} ; B`. It needs no monitor, because its greatest match is found greedily.
 
 - LAST compares matches from the end. The event before the last one is the latest that fits, because a later event
   leaves more room for the events before it; likewise for all earlier events. So no event between two events of the
@@ -34,7 +34,7 @@ Link: TypeAlias = tuple[tuple[Predicate, Marks], ...]
 
 
 Run: TypeAlias = tuple[Link, int, int | None]
-"""Events of one kind in a row: (kind, least number of events, greatest number or None)."""
+"""A run of events of one kind: (kind, least number of events, greatest number or None)."""
 
 Runs: TypeAlias = tuple[Run, ...]
 
@@ -43,8 +43,8 @@ Runs: TypeAlias = tuple[Run, ...]
 class EventChain:
     """Events one after the other.
 
-    guard: a kind of event that may occur neither between two events of the chain nor as an event of the chain after
-    the first; only for a chain of one kind. distinct: an attribute with a different value in each event; each run is
+    guard: a kind of event that may not occur between two events of the chain, nor be one of its events after the first.
+    Only a chain of one kind has a guard. distinct: an attribute that has a different value in each event. Each run is
     then one event, and all runs are of one kind. is_last: whether the chain is under LAST rather than NXT.
     """
 
@@ -72,8 +72,8 @@ def chain_of(phi: cel.Formula) -> EventChain | None:
 
 
 def _guarded(phi: cel.Formula) -> EventChain | None:
-    """Return the chain of `A ; (A UNLESS B){n}`, which is events A without an event B in between; None for other
-    formulas.
+    """Return the chain of `A ; (A UNLESS B){n}`, which is events A without an event B in between; None for any other
+    formula.
 
     The greedy choice of an event depends only on its neighbour in the match. So between two forbidden events, the
     greatest match is the same with and without the guard.
@@ -222,7 +222,7 @@ def _runs(phi: cel.Formula) -> Runs | None:
 
 
 def _each_link(runs: Runs | None, way: Callable[[Predicate, Marks], tuple[Predicate, Marks]]) -> Runs | None:
-    """Return the runs with `way` applied to the predicate and the marks of each event."""
+    """Return the runs with `way` applied to each pair (predicate, marks)."""
     if runs is None:
         return None
     return tuple((tuple(way(P, L) for P, L in link), least, most) for link, least, most in runs)

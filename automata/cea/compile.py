@@ -56,7 +56,10 @@ from cerify.semantics.trees import children
 DominanceMonitor: TypeAlias = tuple[Subset, Subset, Subset]  # ties, winners, losers
 Delta: TypeAlias = Callable[[Subset, bool], Subset]  # the states reached on this event, with a mark or without
 MonitorStep: TypeAlias = Callable[[DominanceMonitor, bool, Delta], DominanceMonitor]
-"""A step of a monitor. It combines sets of states only with `|` and `^`, so that it also works on frozensets."""
+"""A step of a monitor: it returns the next state.
+
+It combines sets of states only with `|` and `^`, so that it also works on frozensets.
+"""
 
 NO_STATES: Subset = 0
 
@@ -124,7 +127,9 @@ def after_max(monitor: DominanceMonitor, marked: bool, delta: Delta) -> Dominanc
 
 
 def _dominated(A: CEA, step: MonitorStep, algebra: Algebra) -> CEA:
-    """Return the product of the automaton and its monitor. A run accepts if the automaton accepts and no rival wins."""
+    """Return the product of the automaton and its monitor. It accepts if the automaton accepts and no rival run
+    wins.
+    """
     types = [(P, _Steps(A, {A.predicates[i] for i in chosen})) for chosen, P in algebra.types(A.predicates)]
     final = subset(A.final)
 
@@ -159,7 +164,9 @@ class _Steps:
         self._known: tuple[dict[Subset, Subset], ...] = ({NO_STATES: NO_STATES}, {NO_STATES: NO_STATES})
 
     def delta(self, states: Subset, marked: bool) -> Subset:
-        """Return the states reached from `states` on the event, by marking transitions if `marked`, else by others."""
+        """Return the states reached from `states` on the event: by marking transitions if `marked`, otherwise by the
+        other ones.
+        """
         known = self._known[marked]
         if (reached := known.get(states)) is None:
             reached = NO_STATES
@@ -420,7 +427,7 @@ def _filter(A: CEA, condition: cel.Condition) -> CEA:
 
 
 def _among(A: CEA, P: Predicate) -> CEA:
-    """Return the automaton that reads only the events in P; each state waits while other events go by."""
+    """Return the automaton that reads only the events that satisfy P; on other events each state waits."""
     seen = (t._replace(predicate=intersection(t.predicate, P)) for t in A.transitions)
     waiting = (Transition(q, Not(P), UNMARKED, q) for q in range(A.states))
     return replace(A, transitions=_distinct(*seen, *waiting))
@@ -442,7 +449,7 @@ def _iterate(A: CEA) -> CEA:
 
 
 def _single_start(A: CEA, bridges: int) -> CEA:
-    """Return the automaton with a single initial state, if that needs fewer bridges.
+    """Return an equivalent automaton with a single initial state, if that needs fewer bridges to the next automaton.
 
     bridges: the number of transitions that will lead to each initial state.
     """
@@ -451,7 +458,7 @@ def _single_start(A: CEA, bridges: int) -> CEA:
 
 
 def _contiguous_sequence(A: CEA, B: CEA) -> CEA:
-    """Join A and B at a fresh state that only marking transitions enter and leave."""
+    """Build `:` by a new state between A and B that only marking transitions enter and leave."""
     meeting, B = A.states + B.states, B.shifted(A.states)
     ending = (t._replace(target=meeting) for t in A.transitions if t.marks and t.target in A.final)
     starting = (t._replace(source=meeting) for t in B.transitions if t.marks and t.source in B.initial)
@@ -459,7 +466,7 @@ def _contiguous_sequence(A: CEA, B: CEA) -> CEA:
 
 
 def _contiguous_iterate(A: CEA) -> CEA:
-    """Join rounds at a fresh state that only marking transitions enter and leave."""
+    """Build `:+` by a new state between rounds that only marking transitions enter and leave."""
     meeting = A.states
     ending = [t._replace(target=meeting) for t in A.transitions if t.marks and t.target in A.final]
     starting = [t._replace(source=meeting) for t in A.transitions if t.marks and t.source in A.initial]
@@ -503,7 +510,7 @@ class CachedCompiler(Generic[F, Made]):
         self._equal: dict[tuple[F, Budget], Made | CerifyError] = {}
 
     def retain(self, queries: int) -> None:
-        """Cache the results of up to that many queries from now on; 0 empties the cache."""
+        """From now on, cache the results of up to this many recent queries; 0 empties the cache."""
         self.retained = queries
         self._same.clear()
         self._equal.clear()

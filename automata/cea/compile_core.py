@@ -141,9 +141,9 @@ def selects(t: Transition) -> bool:
 
 
 def guess_position(A: CEA, x: str, budget: Budget) -> CEA:
-    """Return the automaton that has each pair of A, but with x at each possible event in turn if x had no position.
+    """Move the variable x, in the pairs of A that have no position for it, to each possible event in turn.
 
-    Raises BudgetExceeded.
+    Pairs in which x has a position stay. Raises BudgetExceeded.
     """
 
     def successors(state: tuple[int, bool]) -> Iterator[tuple[Label, tuple[int, bool]]]:
@@ -182,8 +182,8 @@ def sequence(A: CEA, B: CEA, budget: Budget) -> CEA:
 
 
 def apply_strategy(A: CEA, W: Variables, step: MonitorStep, algebra: Algebra) -> CEA:
-    """Return the automaton of the pairs whose complex event no rival dominates. All variables of W must have positions.
-    Raises BudgetExceeded.
+    """Return the automaton of the pairs (complex event, valuation) whose complex event no rival dominates.¶All
+    variables of W must have positions. Raises BudgetExceeded.
 
     Rivals have the same last position and agree on W. The monitor of compile.py reads the same events as the run, with
     the run's marks of W, so that it follows only runs with these marks. At the last selected event, the runs that do
@@ -262,11 +262,13 @@ class _Rounds:
         return begun and q is None and not pending & ~self.final
 
     def _pending(self, q: int) -> Subset:
-        """Return {q} for a round that has finished in state q; the empty set if q accepts whatever follows."""
+        """Return {q} for a round that has finished in state q; return the empty set if q accepts any further events."""
         return NO_STATES if q in self.settled else 1 << q
 
     def _over(self, pending: Subset, kind: EventClass, L: Marks) -> set[tuple[Predicate, Subset]]:
-        """Return the ways in which the finished rounds can continue, as pairs (events that allow it, their states)."""
+        """Return the ways in which the finished rounds can continue, as pairs (events on which they continue so, their
+        states).
+        """
         ways = {(kind[0], NO_STATES)}
         for q in members(pending):
             steps = [t for t in self.A.leaving[q] if t.marks == L]
@@ -322,7 +324,7 @@ def _either(predicates: Iterable[Predicate], algebra: Algebra) -> Predicate:
 
 
 class _Follow:
-    """Follows the sets of states that runs with given marks of W reach, whatever their other marks."""
+    """Follows the runs that have given marks of W, with any other marks: the set of states that they have reached."""
 
     def __init__(self, A: CEA, W: Variables, algebra: Algebra) -> None:
         self.A = A
@@ -367,7 +369,7 @@ class _Follow:
 
 
 def _met(kind: EventClass, P: Predicate) -> Predicate | None:
-    """Return the events of the kind that satisfy P; None if there are none."""
+    """Return the events of the kind that also satisfy P; None if there are none."""
     predicate, satisfied, looked_at = kind
     if P in looked_at:
         return predicate if P in satisfied else None
@@ -430,10 +432,10 @@ def whole_stream(phi: core.Formula, budget: Budget = Budget()) -> CEA:
 
 
 def looks_ahead(phi: core.Formula) -> list[tuple[str, Span | None]]:
-    """Return the variables in filters, with their spans, that may hold any event of the stream, because neither the
-    match nor the rival that is compared with it has to bind them.
+    """Return the variables in filters, with their spans, that may hold events outside the match.
 
-    Raises BudgetExceeded where phi is nested too deeply.
+    A variable may do so if neither the match nor the rival that is compared with it has to bind it. Raises
+    BudgetExceeded if phi is nested too deeply.
     """
     with depth_limited(phi.span):
         return list(_open(phi, frozenset()))
@@ -512,7 +514,10 @@ def _event(R: str, x: str) -> CEA:
 
 
 def _filter(A: CEA, condition: core.Condition, held: Variables, budget: Budget) -> CEA:
-    """Return the automaton of FILTER. A variable outside `held` may be at any event, so its place is guessed first."""
+    """Return the automaton of FILTER.
+
+    A variable outside `held` may be at any event, so its position is guessed before the filter is checked.
+    """
     match condition:
         case core.Unary(x, P):
             A = A if x in held else guess_position(A, x, budget)
@@ -535,8 +540,8 @@ def _filter(A: CEA, condition: core.Condition, held: Variables, budget: Budget) 
 
 
 def _surrounded(psi: core.Formula, A: CEA, budget: Budget) -> tuple[CEA, Variables]:
-    """Return (automaton, W): W are the variables of psi that are bound around it, and the automaton of psi has each of
-    them at some event.
+    """Return (automaton, W): the variables W of psi that are bound around it, and the automaton of psi, which has each
+    of them at some event.
     """
     W = free(psi) - defined_outside_iteration(psi)
     for x in sorted(W):

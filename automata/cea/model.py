@@ -23,11 +23,15 @@ from cerify.semantics.predicates import Anything, Atomic, Both, Predicate
 Marks = frozenset[str]
 UNMARKED: Marks = frozenset()
 VISIBLE = "\0visible"
-"""A variable that no query has. Under a filter on it, the formula sees only events that satisfy the predicate."""
+"""A variable that no query has. Under a filter on this variable, the formula sees only events that satisfy the
+predicate.
+"""
 FIRST_OF, LAST_OF = "\0first of ", "\0last of "
 """Prefixes of variables that no query has. Such a variable, bound to a formula, holds only its first or last event."""
 HELD = "\0held "
-"""Prefix of attributes that no event has. A filter on one marks the events of its variable with it, and accepts all."""
+"""A prefix of attributes that no event has. A filter on such an attribute marks the events of its variable with it, and
+accepts them all.
+"""
 
 
 class Transition(NamedTuple):
@@ -64,7 +68,9 @@ class CEA:
         return frozenset(t.marks for t in self.transitions)
 
     def shifted(self, by: int) -> CEA:
-        """Return the automaton with states renumbered from `by` on, to be put beside an automaton with `by` states."""
+        """Return the automaton with `by` added to the number of each state, to be put beside an automaton with `by`
+        states.
+        """
         return CEA(
             self.states,
             tuple(t._replace(source=t.source + by, target=t.target + by) for t in self.transitions),
@@ -156,9 +162,9 @@ def quotient(A: CEA) -> CEA:
 def _blocks(A: CEA) -> list[int]:
     """Return the block of each state; the states of a block accept the same valuations.
 
-    A state is in doubt if one of its steps leads to a block that was split. A round looks only at states in doubt,
-    because the other states of a block are still alike. The largest part of a split block keeps the block's number, so
-    a state is renumbered at most log n times.
+    A state is in doubt if one of its steps leads to a block that was split. Each round looks only at states in doubt,
+    because all other states of a block still behave in the same way. The largest part of a split block keeps the
+    block's number, so a state is renumbered at most log n times.
     """
     labels: dict[tuple[Predicate, Marks], int] = {}
     leaving: list[list[tuple[int, int]]] = [[] for _ in range(A.states)]
@@ -248,7 +254,7 @@ def single_variable(A: CEA) -> CEA:
 def seen_at(A: CEA, level: Literal["events", "valuations", "positions"]) -> CEA:
     """Return a CEA without the marks that a comparison at this level ignores.
 
-    At the level of positions all marks are removed: only the positions at which a match ends matter.
+    At the level of positions all marks are removed, because only the end of a match matters.
     """
     if level == "valuations":
         return A
@@ -337,8 +343,9 @@ class Determinized:
             self.step(state, type_)
 
     def numbered(self, subset: Subset) -> int:
-        """Return the state that stands for a set of states of A. Raises BudgetExceeded, and ValueError if the set has
-        another member.
+        """Return the number of the state for a set of states of A.
+
+        Raises BudgetExceeded, and ValueError if the set has a member that is not a state of A.
         """
         if not all(type(q) is int and 0 <= q < self.A.states for q in subset):
             raise ValueError("the set has a member that is not a state of the automaton")
@@ -392,7 +399,7 @@ def conjunction(A: CEA, B: CEA, budget: Budget) -> CEA:
 def interleaving(A: CEA, B: CEA, budget: Budget) -> CEA:
     """Build ALL: each operand runs on its own interval; one of the two begins at the start, and one ends at the end.
 
-    An operand that may skip any event before its first mark needs no waiting state: its runs are the same without one.
+    An operand that may skip any event before its first mark needs no waiting state.
     """
     waits_a, waits_b = not _skips_first(A), not _skips_first(B)
     A, B = _with_rests(A), _with_rests(B)
@@ -443,7 +450,7 @@ def intersection(P: Predicate, Q: Predicate) -> Predicate:
 
 
 def separate_start(A: CEA) -> CEA:
-    """Return an automaton with the same runs and one new initial state, numbered last, which no transition enters."""
+    """Return an automaton with the same runs and a new initial state, numbered last, which no transition enters."""
     start = A.states
     leaving = (t._replace(source=start) for t in A.transitions if t.source in A.initial)
     return replace(
@@ -452,7 +459,7 @@ def separate_start(A: CEA) -> CEA:
 
 
 def _with_rests(A: CEA) -> CEA:
-    """Add two states: the last but one waits before the run, and the last one waits after it."""
+    """Add a state that waits before the run (the last but one) and a state that waits after it (the last)."""
     A = separate_start(A)
     wait, done = A.states, A.states + 1
     skip = Anything()

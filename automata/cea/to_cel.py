@@ -84,7 +84,7 @@ def parts_of(node: Node) -> tuple[Expression, ...]:
 
 
 class Expressions:
-    """All expressions made so far, each after its parts.
+    """All expressions built so far. An expression comes after its parts.
 
     Raises BudgetExceeded if an expression would have more than `limit` nodes, or if building takes too many steps.
     """
@@ -212,12 +212,11 @@ class Expressions:
 
 
 def eliminated(edges: Edges, gaps: Mapping[int, bool], final: Collection[int], end: int, all_: Expressions) -> Edges:
-    """Remove all states in `gaps`, and return the remaining edges; `gaps` says whether the parts of a path before and
-    after a state are joined with a gap.
+    """Remove all states in `gaps`, and return the remaining edges.
 
-    A path that ends in a final state gets an edge to the state `end`. The states that add the least text are removed
-    first (Delgado and Morais, "Approximation to the smallest regular expression for a given regular language", CIAA
-    2004).
+    gaps: for each such state, whether the parts of a path before and after the state are joined with a gap. A path that
+    ends in a final state gets an edge to the state `end`. The states that add the least text are removed first (Delgado
+    and Morais, "Approximation to the smallest regular expression for a given regular language", CIAA 2004).
     """
     edges, inner = dict(edges), set(gaps)
     while inner:
@@ -263,9 +262,9 @@ def to_cel(A: CEA, level: Level = "valuations", schema: Schema | None = None, bu
     """Return a formula with the valuations of A, or the complex events only, at every position of every stream.
 
     With a schema, this holds for the streams of that schema. CEL has no formula for an event of any type. So without a
-    schema an automaton is refused if it marks events of types that it does not name, or may skip such events only at
-    some states. The smallest I/O-deterministic form is tried too, and the shorter formula returned. Raises Unsupported,
-    BudgetExceeded.
+    schema, an automaton is refused if it marks events of types that it does not name, or may skip such events only at
+    some states. The smallest I/O-deterministic form is also tried, and the shorter formula is returned. Raises
+    Unsupported, BudgetExceeded.
     """
     A = trim(A)
     found: list[cel.Formula] = []
@@ -281,8 +280,9 @@ def to_cel(A: CEA, level: Level = "valuations", schema: Schema | None = None, bu
 
 
 def _forms(A: CEA, budget: Budget) -> list[CEA]:
-    """Return the automata to convert: the smallest I/O-deterministic one, if the budget allows it, and A, unless A is
-    much larger.
+    """Return the automata to convert: the smallest I/O-deterministic one, if the budget allows it, and A.
+
+    A is left out if it is much larger.
     """
     try:
         smallest = _relaxed(minimized(A, budget))
@@ -385,7 +385,7 @@ class _Rewriting:
         return self.all.union(self.all.letter(self.kinds.setdefault(kind, len(self.kinds))) for kind in kinds)
 
     def _write_formulas(self, wanted: Iterable[Expression]) -> dict[Expression, cel.Formula]:
-        """Return the formulas of the expressions and of all their parts."""
+        """Return the formulas of the wanted expressions and of all their parts."""
         used, pending = set[Expression](), list(wanted)
         while pending:
             if (e := pending.pop()) not in used:
@@ -459,7 +459,7 @@ class _Rewriting:
         return [R for R, mask in self.types if kind.types & mask]
 
     def _bound(self, kind: _Kind, R: str) -> Marks:
-        """Return the variables to which an event of this type is bound in the result."""
+        """Return the variables to which the result binds an event of this type."""
         return frozenset({R}) if kind.marks and self.level == "events" else kind.marks
 
     def _never(self) -> cel.Formula:

@@ -186,7 +186,7 @@ def _closed(E: expr.Expression) -> expr.Expression:
 
 
 def _alphabet(expressions: Sequence[expr.Expression], budget: Budget, solver: bool) -> Alphabet:
-    """Return the types of events that the expressions distinguish, and the start event."""
+    """Return the types of events that the expressions distinguish, and the predicate of the start event."""
     predicates = {_predicate(F) for E in expressions for F in expr.subexpressions(E) if isinstance(F, expr.Primitive)}
     algebra = Algebra((OfType(expr.START), *sorted(predicates, key=repr)), budget, solver=solver)
     return Alphabet(tuple(algebra.generators), algebra.atoms)
@@ -205,7 +205,7 @@ class _Compiler:
         self._reported: BudgetExceeded | None = None
 
     def automaton(self, E: expr.Expression) -> DFA:
-        """Return the minimal automaton of E, which reads the places of its free variables."""
+        """Return the minimal automaton of E. It reads at which events the free variables of E are."""
         try:
             return self._automaton(E)
         except RecursionError:

@@ -149,7 +149,7 @@ def _looked_up(classes: list[int], codes: NDArray[np.int32]) -> NDArray[np.int32
 
 
 def _with(outcomes: list[tuple[str, int]], code: int, bits: int, m: int) -> tuple[str, int]:
-    """Return the outcome for a code: its high bits number an earlier outcome, and its low bits add the truth values of
+    """Return the new outcome for a code. Its high bits number an earlier outcome; its low bits are the truth values of
     the masks from m on.
     """
     T, passed = outcomes[code >> bits]
@@ -249,5 +249,5 @@ class TableRunner:
 
 
 def column(A: DFA, a: int) -> list[int]:
-    """Return for each state the next state on an event of this type. Late start events have been refused earlier."""
+    """Return for each state the next state on an event of type a. A start event is only read at the first position."""
     return [following.get((a, NO_VARIABLE), 0) for following in A.following]

@@ -45,7 +45,7 @@ class Alphabet:
         return self.number(classify_event(self.predicates, event))
 
     def number(self, chosen: frozenset[int]) -> int:
-        """Return the number of the type whose events satisfy exactly the chosen predicates, given by index."""
+        """Return the number of the type whose events satisfy exactly the predicates with these indices."""
         if (a := self._numbers.get(chosen)) is None:
             predicates = [self.predicates[i] for i in sorted(chosen)]
             raise InternalError(f"the alphabet has no type whose events satisfy exactly {predicates}")
@@ -70,7 +70,7 @@ class Alphabet:
 class DFA:
     """A deterministic automaton: for each state the next state by symbol, and the accepting states.
 
-    variables: the variables whose places the automaton reads; empty for the automaton of a whole expression.
+    variables: the free variables, at whose events the automaton looks; empty for the automaton of a whole expression.
     """
 
     alphabet: Alphabet
@@ -104,7 +104,7 @@ class DFA:
 
 
 def digest(*parts: object) -> str:
-    """Return a short hash of the text of some values, to recognize which query a saved state belongs to."""
+    """Return a short hash of the text of some values. It identifies the query to which a saved state belongs."""
     return sha256(repr(parts).encode()).hexdigest()[:32]
 
 
@@ -295,7 +295,10 @@ Node = TypeVar("Node", bound=Hashable)
 def shortest(
     start: Node, edges: Callable[[Node], Iterable[tuple[int, Node]]], wanted: Callable[[Node], bool], budget: Budget
 ) -> Word | None:
-    """Return the letters on a shortest path to a wanted node; None if there is no path. Raises BudgetExceeded."""
+    """Return the letters on a shortest path from `start` to a node that is `wanted`.
+
+    Return None if there is no path. Raises BudgetExceeded.
+    """
     goal: list[Node] = []
 
     def until_found(node: Node) -> Iterator[tuple[int, Node]]:

@@ -54,9 +54,9 @@ CONSTRAINTS = 10  # at most; there is an automaton for each combination of their
 class Symbolic:
     """The automata of an expression with attribute variables.
 
-    visible: the number of variables that occur in the text; they come first, and the others are from inlined
-    definitions. sources: for each event type, pairs (number of a variable, attribute that gives it a value). automata:
-    one for each combination of truth values of the constraints.
+    visible: the number of variables that occur in the text. They come first; variables of inlined definitions follow.
+    sources: for each event type, pairs (number of a variable, attribute that gives it a value). automata: one for each
+    combination of truth values of the constraints.
     """
 
     variables: tuple[str, ...]
@@ -137,7 +137,7 @@ def sources(whole: Inlined, order: ArgumentOrder) -> Mapping[str, tuple[tuple[in
 
 @dataclass(eq=False)
 class _Group:
-    """The choices whose automata are in the same states.
+    """Choices of values whose automata are in the same states.
 
     deciding: the choices in which all variables have values, grouped by the automaton that fits the truth of their
     constraints.
@@ -254,7 +254,7 @@ class ParametricMonitor:
                     yield keys
 
     def _values_of(self, event: Event) -> dict[int, list[KindedValue]]:
-        """Return for each variable the values that the event gives it."""
+        """Return for each variable the values that the event can give it."""
         found: dict[int, list[KindedValue]] = {}
         for X, name in self.symbolic.sources.get(event.type, ()):
             if (v := event.get(name)) is not None:
@@ -284,7 +284,7 @@ class ParametricMonitor:
         return tuple([steps[q] for steps, q in zip(self._steps[c], states, strict=True)])
 
     def _advance(self, c: int) -> None:
-        """Step all choices on an event of the class, and merge groups that reach the same states."""
+        """Step all choices on an event of class c, and merge groups that reach the same states."""
         groups, self._groups = self._groups, {}
         for group in groups.values():
             group.states = self._after(group.states, c)
@@ -316,7 +316,9 @@ class ParametricMonitor:
             del self._groups[group.states]
 
     def _deciding(self, key: Key) -> int:
-        """Return the index of the automaton for the truth of the constraints on these values."""
+        """Return the index of the automaton to use for a choice: it depends on which constraints hold for the
+        values.
+        """
         values = {MARK + X: v[1] for X, v in zip(self.symbolic.variables, key, strict=True) if v is not None}
         return self._number[tuple(satisfied(P, lambda X: values.get(X.name)) for P in self.symbolic.constraints)]
 

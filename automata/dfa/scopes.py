@@ -300,8 +300,9 @@ class Inlined:
 
 
 def inlined(E: expr.Expression) -> Inlined:
-    """Separate the expression from its definitions. As long as the expression is a single name, replace it by the body
-    of the name's definition.
+    """Separate the expression from its definitions.
+
+    As long as the expression is a single name, it is replaced by the body of the name's definition.
     """
     definitions = {d.name: d for d in E.definitions} if isinstance(E, expr.Let) else {}
     body = E.body if isinstance(E, expr.Let) else E

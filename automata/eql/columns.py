@@ -55,8 +55,9 @@ _COMPARE: dict[str, Any] = {
 
 
 class KeyNumbers:
-    """Numbers the keys of a log from 1 on; null is 0. The number of a key of several fields is made from pairs of
-    numbers.
+    """Numbers the keys of a log from 1 on; null has the number 0.
+
+    A key of several fields gets its number from pairs of numbers.
     """
 
     def __init__(self) -> None:
@@ -98,7 +99,7 @@ class KeyNumbers:
 
     @classmethod
     def of_keys(cls, keys: Sequence[Key]) -> tuple[KeyNumbers, list[int]]:
-        """Return (numbers, found): a new numbering of only these keys, and the new number of each key."""
+        """Give only these keys numbers again, from 1 on. Return the new numbering, and the new number of each key."""
         numbers, found = cls(), []
         for K in keys:
             combined = NULL_KEY
@@ -151,8 +152,8 @@ class EqlColumns:
         return self._encoded[name]
 
     def _codes_of_rows(self, name: str, rows: Any) -> tuple[Any, list[Any]]:
-        """Same as `_codes`, but only for some rows; if the column is not encoded yet and the rows are few, encode only
-        these rows.
+        """Same as `_codes`, but only for some rows. If the column is not encoded yet and the rows are few, only these
+        rows are encoded.
         """
         if name in self._encoded or pa.types.is_dictionary(self.table[name].type) or 2 * len(rows) > self.rows:
             codes, values = self._codes(name)
@@ -267,9 +268,9 @@ class EqlColumns:
     # --- keys and times -----------------------------------------------------------------------------------------------
 
     def element_choices(self, fields: tuple[eql.EventField, ...]) -> list[tuple[int, ...]]:
-        """Return all choices of one element for each field of a key; a single choice if no field is an array.
+        """Return all ways to choose one element for each field of a key; there is one way if no field is an array.
 
-        Raises Unsupported if there are too many choices.
+        Raises Unsupported if there are too many ways.
         """
         widths = [max(1, len(self._columns_of(field.name))) for field in fields]
         if math.prod(widths) > MOST_CHOICES:

@@ -117,7 +117,8 @@ class _SlotColumns:
     def _by_each_key(
         self, columns: EqlColumns, choices: list[list[tuple[int, ...]]], rows: Any, bits: Any
     ) -> tuple[Any, Any, Any]:
-        """Return (rows, bits, keys): each row is repeated for each of its keys, with the steps at which it has the key.
+        """Return (rows, bits, keys), in which a row is repeated for each of its keys, with the steps at which it has
+        this key.
 
         A row has several keys if a field is an array.
         """
@@ -256,11 +257,10 @@ def _run_kernel(
     rows: Any, bits: Any, keys: Any, of_step: Any, times: Any, window: Any, n: Any, places: Any, begun: Any, found: Any,
     after_steps: Any,
 ) -> Any:  # fmt: skip
-    """Write the matches to `found`, and return their number. places: for each key and step, the positions of the
-    waiting sequence; -1 if there is none.
+    """Write the matches to `found`, and return their number.
 
-    after_steps: whether an event of `until` first takes its steps and then empties the places of its key; otherwise it
-    empties them first.
+    places: for each key and step, the positions of the waiting sequence; -1 if there is none. after_steps: whether an
+    event of `until` first takes its steps and then empties the places of its key; otherwise it empties them first.
     """
     count = 0
     for r in range(len(rows)):

@@ -1,10 +1,10 @@
 """Evaluate EQL by slots: each key has one slot for each step, with at most one sequence that waits for the next step.
 
-An event (1) moves each waiting sequence whose next step it fits to that step, later steps first; there the sequence
-replaces another one or, at the last step, is reported as a match; (2) starts a sequence if it fits the first step; (3)
-empties the slots of its key if it fits `until`. The reading `until=last` does (3) first. So an event costs time linear
-in the steps, and memory is bounded by keys times steps. When there are many keys, slots too old to end within maxspan
-are dropped.
+An event does three things. (1) It moves each waiting sequence whose next step it fits to the slot of that step, later
+steps first. The sequence replaces any sequence in that slot; at the last step it is reported as a match. (2) It starts
+a sequence if it fits the first step. (3) It empties the slots of its key if it fits `until`. The reading `until=last`
+does (3) first. So an event costs time linear in the steps, and memory is bounded by keys times steps. When there are
+many keys, slots too old to end within maxspan are dropped.
 
 The window is tested only when a sequence ends. Emptying old slots at once would give the same matches: a sequence at a
 later step began earlier, so an old sequence only overwrites older ones.
@@ -178,7 +178,7 @@ class SlotMachine(Evaluator):
                 self._places[K].pending = [None] * len(program.steps)
 
     def _move(self, program: SlotProgram, at: Places, i: int, time: Microseconds | None) -> Pending | None:
-        """Return the sequence that the event makes at step i: a new sequence, or the sequence of the step before,
+        """Return the sequence that waits at step i after the event: a new one, or the sequence of the step before,
         extended by the event.
         """
         if i == 0:
@@ -331,7 +331,9 @@ class SlotMachine(Evaluator):
 
 
 def _first_choice(places: list[list[int]], taken: tuple[int, ...] = ()) -> tuple[int, ...] | None:
-    """Choose one position from each list, all different, in the order of the lists; None if that is impossible."""
+    """Choose a position from each list, so that all are different; return them in the order of the lists, or None if
+    impossible.
+    """
     if len(taken) == len(places):
         return taken
     for p in places[len(taken)]:

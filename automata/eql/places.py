@@ -15,7 +15,8 @@ NANOSECOND = Fraction(1, 1000)
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A pending sequence: its positions, the time of its first event, and which events that must be missing occurred.
+    """An incomplete sequence: its positions, the time of its first event, and whether events that must be missing
+    occurred.
 
     gap: whether an event occurred that must be missing between two steps. before: the latest time of an event that must
     be missing before the first step.

@@ -23,7 +23,7 @@ NodeList = tuple[int, int]
 
 
 class CompactComplexEventSet:
-    """A growing set of nodes; node 0 is the terminator, written ⊥ in the paper."""
+    """A growing set of nodes. Node 0 is the terminator, which the paper writes ⊥."""
 
     def __init__(self) -> None:
         self.event = [NOTHING]
@@ -162,7 +162,7 @@ FOREVER = 1 << 62
 
 
 class Bottom:
-    """The terminator; its complex event has not begun, so it can begin at any later position."""
+    """The terminator. Its complex event has no position yet, so it can begin at any later position."""
 
     __slots__ = ()
     latest: int = FOREVER

@@ -35,15 +35,15 @@ POSITIONS = 2**20  # positions of the events of matches that are found before th
 
 
 class CountStore(MatchStore):
-    """A match store for counted events: all matches have the same number of events and one variable."""
+    """A match store for counted events. All matches have the same number of events, and one variable."""
 
     growth, most = 2, 2**30
     _length: int  # events of a match
 
     @abstractmethod
     def _find(self, batch: EventBatch, transitions: TransitionTables, listed: bool) -> Iterator[NDArray[np.int64]]:
-        """Yield the roots of the matches of a batch. listed: whether a store without nodes keeps the events of these
-        matches.
+        """Yield the roots of the matches of a batch. listed: whether the events of these matches will be listed; only
+        then does a store without nodes keep them.
         """
 
     @property

@@ -185,7 +185,7 @@ class CompiledState(AutomatonEvaluator):
         return tuple(length for _, length, _ in runs) if len(runs) <= MOST_RUNS else ()
 
     def _members(self) -> NDArray[np.uint64]:
-        """Return for each class of events a bit mask of the runs of the chain that accept such an event."""
+        """Return for each class of events a bit mask of the runs of the chain in which such an event can stand."""
         predicates, runs = self.automaton.A.predicates, () if self.chain is None else self.chain.runs
         bits = [sum(1 << predicates.index(P) for P in {P for P, _ in link} if P in predicates) for link, _, _ in runs]
         members = (sum(1 << g for g, of_run in enumerate(bits) if type_ & of_run) for type_ in self.types)
@@ -242,7 +242,7 @@ class CompiledState(AutomatonEvaluator):
     def grow(self, types: list[int], growth: list[int]) -> None:
         """Add types of events to the tables and resize the store.
 
-        growth: the number of types after each step in which the tables have grown.
+        growth: how many types there are after each step of growth, as a saved state lists them.
         """
         if growth:
             self.cache.grow(types, growth, self.budget)
@@ -407,8 +407,8 @@ class CompiledEvaluator(CompiledState):
     def advance(
         self, S: Stream, classes: Classes | None = None, begins: Longs = NO_BEGINS
     ) -> Iterator[NDArray[np.int64]]:
-        """Read all events; yield the roots of the completed sets of complex events, which are valid until the next
-        step.
+        """Read all events; yield the roots of the completed sets of complex events. A root is valid until the next is
+        requested.
 
         begins: the rows at which a new stream begins; positions are not reset.
         """
@@ -597,7 +597,8 @@ def _filter_valuations(
 class CompiledCoreEvaluator(CoreEvaluator, CompiledEvaluator):
     """Finds the matches of a unary formula by compiled loops.
 
-    last: for a formula that looks ahead, the roots at the last position with roots, as int64 [., 3]; see update_lists.
+    last: for a formula that looks ahead, the roots at the last position that has roots, as int64 [., 3]; see
+    update_lists.
     """
 
     def advance(
@@ -605,7 +606,7 @@ class CompiledCoreEvaluator(CoreEvaluator, CompiledEvaluator):
     ) -> Iterator[NDArray[np.int64]]:
         """Read all events like CompiledEvaluator.advance, but yield no roots if the formula looks ahead.
 
-        It then keeps the roots at the last position with roots.
+        In that case it keeps the roots at the last position that has roots.
         """
         for roots in super().advance(S, classes, begins):
             if self.waits:

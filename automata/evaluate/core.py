@@ -99,7 +99,7 @@ def iterate_core_matches(phi: core.Formula, S: Stream, budget: Budget, candidate
 
 
 class _Check:
-    """Tests which complex events of a stream belong to a formula; all work counts against one budget."""
+    """Tests whether complex events of a stream belong to a formula. All work counts against one budget."""
 
     def __init__(self, S: Stream, budget: Budget, candidates: Candidates) -> None:
         self.S, self._budget, self._candidates = S, budget, candidates
@@ -108,7 +108,7 @@ class _Check:
         self._rivals: dict[tuple[int, frozenset[tuple[str, int]], int], list[Positions]] = {}
 
     def is_one(self, phi: core.Formula, C: Positions, nu: Places) -> bool:
-        """Return whether C is a complex event of phi under some extension of the valuation nu."""
+        """Return whether C is a complex event of phi under some valuation that extends nu."""
         return next(self._ways(phi, C, nu), None) is not None
 
     def _ways(self, phi: core.Formula, C: Positions, nu: Places) -> Iterator[Places]:
@@ -178,7 +178,7 @@ class _Check:
         return self._by_last[id(phi)]
 
     def _placed(self, nu: Places, among: Variables) -> Iterator[Places]:
-        """Yield all extensions of nu that put the variables `among` at any positions of the stream."""
+        """Yield all extensions of nu that give each variable of `among` some position of the stream."""
         missing = sorted(among - nu.keys())
         for positions in product(range(len(self.S)), repeat=len(missing)):
             self._spending.spend()

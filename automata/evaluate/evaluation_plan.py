@@ -153,9 +153,10 @@ def batch_scope(phi: Formula) -> Scope | Unsupported:
 def scope_of_counts(phi: Formula) -> Scope | None:
     """Return the scope of a LAST whose inner windows and keys can be moved outside; None for any other formula.
 
-    LAST takes the latest events, so the greatest match in a window is the greatest match of all, if the latter fits in
-    the window. So a window inside LAST means the same as outside, except that inside, events without the measured value
-    are skipped. Also return None if the windows inside and outside count the events of different streams.
+    LAST takes the latest events. So if the greatest of all matches fits in the window, it is also the greatest match in
+    the window. So a window inside LAST means the same as a window outside, except that a window inside skips events
+    without the measured value. Also return None if the windows inside and outside count the events of different
+    streams.
     """
     outer = take_off_windows(phi)
     if not isinstance(outer.core, cel.Preference):
@@ -295,10 +296,10 @@ Colours: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True)
 class ResidualFilter:
-    """A filter still to be checked, or a window. marks: the mark of each variable; a window has one mark for all its
-    events.
+    """A filter still to be checked, or a window.
 
-    rounds: the colours of the iterations around it, from the outermost to the innermost.
+    marks: the mark of each variable; a window has one mark for all its events. rounds: the colours of the iterations
+    around it, from the outermost to the innermost.
     """
 
     condition: Condition | ValueWindow
@@ -341,7 +342,7 @@ def is_mark(variable: str) -> bool:
 class _Decorrelator:
     """Removes the filters, bottom up, and numbers the filters and the iterations.
 
-    refused: the first reason why a filter cannot be removed; then ignore what the methods return.
+    refused: the first reason why a filter cannot be removed. If it is set, the results of the methods mean nothing.
     """
 
     def __init__(self, budget: Budget) -> None:
@@ -465,8 +466,9 @@ class _Decorrelator:
         return cel.Or(cel.Or(one, pairs), seq(pairs, one))
 
     def _joined(self, phi: cel.And, rounds: tuple[Colours, ...]) -> Formula:
-        """Build AND of two sides: an event of one side may also have any marks of the other side, because both sides
-        must have the same valuation.
+        """Build AND of two sides.
+
+        An event of one side may also have any marks of the other side, because both sides must have the same valuation.
         """
         left, right = (self._whole(self._decorrelate(psi, rounds), phi) for psi in (phi.left, phi.right))
         return cel.And(self._freed(left, right, phi), self._freed(right, left, phi))
@@ -494,8 +496,8 @@ class _Decorrelator:
         return freed
 
     def _whole(self, psi: Formula, around: Formula) -> Formula:
-        """Return psi if it binds every event that it marks. Otherwise refuse, because the operator `around` looks at
-        the support.
+        """Return psi if it binds every event that it marks. Otherwise refuse the formula, because the operator `around`
+        looks at the support.
         """
         if not self.refused and any(all(map(is_mark, kind)) for kind in analyze_bindings(psi).possible):
             self._refuse(
@@ -597,9 +599,9 @@ class AutomatonPlan:
     checks: tuple[ResidualFilter, ...] = ()
 
     def automaton(self, output: Output, budget: Budget) -> Determinized:
-        """Return the automaton with its marks; unless valuations are wanted, all other variables become one.
+        """Return the automaton with its marks.
 
-        Raises BudgetExceeded.
+        Unless valuations are wanted, all variables of the query become one. Raises BudgetExceeded.
         """
         return lazily(self.scope.core, budget, None if output == "valuations" else _one_variable)
 
@@ -691,7 +693,7 @@ def required_plan(phi: Formula, budget: Budget = Budget()) -> EvaluationPlan:
 
 
 def _one_variable(A: CEA) -> CEA:
-    """Return the automaton with all variables except marks replaced by a single one."""
+    """Return the automaton with all variables of the query, but not the marks, replaced by a single variable."""
 
     own = {L: frozenset(filter(is_mark, L)) for L in A.marks}
     return A.remarked({L: marks | (MARKED if len(marks) < len(L) else UNMARKED) for L, marks in own.items()})
@@ -722,8 +724,9 @@ def _plan_evaluation(phi: Formula, budget: Budget) -> EvaluationPlan:
 
 
 def _automaton_plan(phi: Formula, budget: Budget) -> AutomatonPlan | Unsupported:
-    """Return the plan without the filters that are checked later; or the reason why one automaton cannot evaluate the
-    rest.
+    """Return the plan without the filters that are checked later.
+
+    If one automaton cannot evaluate the rest, return the reason.
     """
     if not any(isinstance(psi, cel.Filter) and correlated(psi.condition) for psi in cel.subformulas(phi)):
         scope = strip_windows(phi)
@@ -737,7 +740,10 @@ def _automaton_plan(phi: Formula, budget: Budget) -> AutomatonPlan | Unsupported
 
 
 def _candidates(phi: Formula, budget: Budget) -> AutomatonPlan:
-    """Return the plan of a formula that has at least the valuations of phi, with fewer comparisons if needed."""
+    """Return the plan of a formula that has all valuations of phi and perhaps others.
+
+    If one automaton cannot evaluate the cross-event filters that remain in it, all of them are left out.
+    """
     psi = _pointwise(phi)
     for candidate in (psi, _without_comparisons(psi)):
         found = _automaton_plan(candidate, budget)
@@ -749,7 +755,8 @@ def _candidates(phi: Formula, budget: Budget) -> AutomatonPlan:
 def _pointwise(phi: Formula) -> Formula:
     """Over-approximate phi: drop operators that compare valuations of formulas with cross-event filters.
 
-    In the result, a cross-event filter stands only where more valuations of its operand give more valuations of phi.
+    In the result, a cross-event filter stands only where additional valuations of its operand can only add valuations
+    of phi.
     """
     if compilable(phi):
         return phi

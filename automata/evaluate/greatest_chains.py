@@ -29,8 +29,8 @@ Chosen: TypeAlias = tuple[int, ...]
 class NewestValues:
     """The newest event of each of the newest values of a key, at most `count` of them.
 
-    events: for each value the position of its newest event, in ascending order; a value that equals nothing, such as
-    NaN, is stored by its position. late: the positions of events that cannot be in a match.
+    events: for each value the position of its newest event, in ascending order. A value that equals nothing, such as
+    NaN, is stored under its position. late: the positions of events that cannot be in a match.
     """
 
     def __init__(self, count: int) -> None:
@@ -63,9 +63,9 @@ class GreatestChains:
     """The greatest matches of a chain on a stream, at each position.
 
     chain: what `newest_chain` returns for the formula. scope: the windows, partitions and keys inside the strategy.
-    unordered: whether this class cannot find the matches, for one of three reasons. The values of a window's attribute
-    decrease, so nothing bounds where a match begins. A guard would see the events of all keys of a partition. DISTINCT
-    counts values of different kinds, which are neither equal nor different.
+    unordered: whether this class cannot find the matches. There are three possible reasons: the values of a window's
+    attribute decrease, so nothing bounds where a match begins; a guard would see the events of all keys of a partition;
+    or DISTINCT counts values of different kinds, which are neither equal nor different.
     """
 
     def __init__(self, chain: EventChain, scope: Scope, S: Stream) -> None:
@@ -133,7 +133,7 @@ class GreatestChains:
             yield frozenset().union(*pairs)
 
     def _kinds(self, links: list[Link]) -> list[int]:
-        """Return for each event, as bits, the links of the chain at which it can stand."""
+        """Return for each event a bit mask of the links of the chain at which it can stand."""
         predicates: list[Predicate] = list(dict.fromkeys(P for link in links for P, _ in link))
         bits = [sum(1 << predicates.index(P) for P in {P for P, _ in link}) for link in links]
         masks = classify(predicates, self._S)

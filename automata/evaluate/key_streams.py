@@ -15,7 +15,7 @@ Found: TypeAlias = Iterator[tuple[int, Valuation]]
 class KeyStreams:
     """The stream of each key on some attributes. Positions in the stream of a key count from 0.
 
-    keys: the key of each event, None for an event without a key.
+    keys: the key of each event; None for an event that has no key.
     """
 
     def __init__(self, S: Stream, names: tuple[str, ...]) -> None:
@@ -34,7 +34,7 @@ class KeyStreams:
         return Stream([self._S[p] for p in self._positions[key]])
 
     def between(self, begin: int, end: int) -> Iterator[tuple[Key, int, int]]:
-        """Yield (key, l, m) for each key with events at the positions begin to end - 1.
+        """Yield (key, l, m) for each key with events from position `begin` up to, but not including, `end`.
 
         In the stream of the key, these events have the positions l to m - 1.
         """

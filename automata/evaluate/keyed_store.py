@@ -24,7 +24,7 @@ class KeyedStore(TreeStore):
     """A series of nodes for each key and state; see keyed_kernels.
 
     reports_at_last_event, windowed, consume: as in WindowedStore. ascending: whether the beginning of the window never
-    moves back along the whole stream. A window of events of a key may move back.
+    moves back along the whole stream. The window of a number of events of a key may move back.
     """
 
     growth, most = 2, 2**30

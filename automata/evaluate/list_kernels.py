@@ -87,7 +87,9 @@ def _operation(ops, row, n, p, l, q, empty, refs):  # type: ignore[no-untyped-de
 
 @part
 def _replaced(c, row, n, skip, ended, refs, ops):  # type: ignore[no-untyped-def]
-    """Return whether each list that a skip would move ends, and one of the class's n operations replaces it."""
+    """Return whether a skip ends each list that it does not leave in place, and one of the n operations of the class
+    replaces that list.
+    """
     for p in range(refs.size):
         if refs[p] != 0 and not ended[p] and skip[c, p] != p:
             o = row
@@ -634,9 +636,9 @@ def _add(matrix, x, old, y):  # type: ignore[no-untyped-def]
 
 @part
 def _multiply(matrix, old, c, marking, forward, skip, begin, marks, moving):  # type: ignore[no-untyped-def]
-    """Multiply a product of steps by the step of an event of the class, put before the others.
+    """Multiply a product of steps by the step of an event of the class, on the left.
 
-    If `forward`, the step is put after the others, and the matrix is the transpose of the product.
+    If `forward`, multiply on the right; the matrix is then the transpose of the product.
     """
     if moving[c] == 0 and begin[c + 1] - begin[c] == 1:  # most are so: one row is added to another
         old = matrix

@@ -142,8 +142,8 @@ class UnwindowedStore(MatchStore):
     def numbers(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[Numbers]:
         """Read all events. Yield for each completed list, in order, its position and its number of matches.
 
-        If a number reaches CAP, the batch is counted again with Python's integers, from the last exact numbers. Raises
-        BudgetExceeded if these are not known.
+        If a number reaches CAP, the batch is counted again with Python's integers, starting from the last exact
+        numbers. Raises BudgetExceeded if there are none.
         """
         before = self.runs.tolist()
         base, known = self._exact
@@ -409,8 +409,8 @@ class WindowedStore(TreeStore):
     def numbers(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[Numbers]:
         """Read events and yield the positions and the exact numbers of matches, like MatchStore.numbers.
 
-        Without keys, a match whose window lies in the events at hand is counted without nodes, and only the events of
-        the last window become nodes. At hand are this batch and, if the batch before was counted in the same way, its
+        Without keys, a match whose window lies in the available events is counted without nodes, and only the events of
+        the last window become nodes. Available are this batch and, if the batch before was counted in the same way, its
         last window.
         """
         whole, unmarked = batch, int(self.counters[scoped_kernels.UNMARKED])

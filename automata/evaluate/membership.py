@@ -54,7 +54,7 @@ STEPS = 256  # the clock is read after this many steps
 class Spending:
     """A counter for the steps of one evaluation: at most budget.valuations steps, within budget.seconds.
 
-    plan: the plan of the query; an error then suggests only additions that the query lacks.
+    plan: the plan of the query, so that an error can suggest what the query lacks.
     """
 
     def __init__(self, budget: Budget, plan: EvaluationPlan | None = None) -> None:
@@ -99,8 +99,8 @@ def _missing_bounds(plan: EvaluationPlan | None) -> str:
 class Round(NamedTuple):
     """The state of one filter in the current rounds of the iterations around it.
 
-    colours: the colour of the round of each iteration; None for an iteration that the path has not entered. bound: the
-    events of each variable in these rounds. failed: the atoms that are false for these events.
+    colours: for each iteration the colour of its current round; None if the path has not entered the iteration. bound:
+    the events of each variable in these rounds. failed: the atoms that are false for these events.
     """
 
     colours: tuple[str | None, ...]
@@ -137,8 +137,9 @@ class CorrelatedFilterChecker:
         self.start: Rounds = tuple(check.start for check in self.checks)
 
     def extended(self, rounds: Rounds, position: int, marks: Marks) -> Rounds | None:
-        """Return the states of the filters after one more, earlier event; None if a filter fails. Raises
-        BudgetExceeded.
+        """Return the states of the filters after the path is extended by an earlier event; None if a filter fails.
+
+        Raises BudgetExceeded.
         """
         self.spend()
         found = []
@@ -342,7 +343,7 @@ SHORTEST = 16  # events that are read at first from a position
 class _Read:
     """The valuations of a formula over the intervals from one position, computed when they are needed.
 
-    ahead: a function that, given where to stop, yields each end position with its valuations. A short part of the
+    ahead: a function that yields each end position, up to a given position, with its valuations. A short part of the
     stream is read first. If a later position is needed, a longer part is read from the beginning, so a short interval
     takes little time.
     """
@@ -499,7 +500,9 @@ class Membership:
         return inner
 
     def _joined(self, left: Formula, right: Formula, mu: Valuation, i: int, j: int, ends: Iterable[int]) -> bool:
-        """Return whether mu joins a valuation of left up to some end with a valuation of right after it."""
+        """Return whether mu consists of a valuation of left that ends at one of `ends`, and a valuation of right after
+        it.
+        """
         for k in ends:
             before = frozenset(pair for pair in mu if pair[1] <= k)
             if self.has(left, before, i, k) and self.has(right, mu - before, k + 1, j):
@@ -559,7 +562,9 @@ class Membership:
         return self._runs[id(phi)].accepts(mu, i, j)
 
     def _admits(self, phi: cel.Start | cel.Strict | cel.Within | cel.PartitionBy, C: ComplexEvent, i: int) -> bool:
-        """Return whether a valuation with this support satisfies the operator, over an interval from i."""
+        """Return whether a valuation with the support C, over an interval from i, satisfies the condition of the
+        operator.
+        """
         match phi:
             case cel.Start():
                 return i in C
@@ -642,14 +647,16 @@ def _greatest(mus: set[Valuation], above: Callable[[ComplexEvent, ComplexEvent],
 
 
 def _ends(left: Formula, mu: Valuation, i: int, j: int) -> Iterable[int]:
-    """Return where the interval of a left operand may end: at an event of mu, or anywhere if PROJECT may hide it."""
+    """Return where the interval of a left operand may end: at an event of mu, or anywhere if PROJECT may hide that
+    event.
+    """
     if any(isinstance(psi, cel.Project | cel.Derived) for psi in cel.subformulas(left)):
         return range(i, j)
     return sorted({p for _, p in mu if p < j})
 
 
 def _meetings(mu: Valuation) -> Iterable[int]:
-    """Return the positions of mu whose next position is in mu too."""
+    """Return the positions of mu whose next position is also in mu."""
     C = sup(mu)
     return sorted(p for p in C if p + 1 in C)
 

@@ -125,7 +125,8 @@ class ParallelEvaluator(Evaluator):
     def _cuts(self, S: Stream) -> list[tuple[int, int, int]] | None:
         """Return (low, start, end) for each chunk: its thread reads from low on, and reports matches from start to end.
 
-        Return None if the query excludes chunks, if they are too short, or if a window may begin before the batch.
+        Return None if the query cannot be evaluated in chunks, if the chunks are too short, or if a window may begin
+        before the batch.
         """
         size = -(-len(S) // self.workers)
         if self._reach is None or self.workers == 1 or size < self._least:

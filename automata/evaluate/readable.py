@@ -147,8 +147,8 @@ class CoreEvaluator(AutomatonEvaluator):
 class ReadableEvaluator(AutomatonEvaluator):
     """Runs an I/O-determinized automaton over a stream, within windows.
 
-    low: for each position at which a match may still end, the earliest position at which it may begin. overall: the
-    earliest beginning of a match that ends at the last position or later.
+    low: for each position at which a match may still end, the earliest position at which the match may begin. overall:
+    the earliest position at which a match that ends at the last position or later may begin.
     """
 
     STATE = "readable"

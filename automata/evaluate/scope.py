@@ -1,9 +1,10 @@
 """Take WITHIN and PARTITION BY off a formula, so that an automaton can evaluate the rest (tods21, section 4, sugar).
 
-WITHIN and PARTITION BY filter valuations by their support. They commute with every operator that keeps supports and
-judges each valuation separately: IN, FILTER, START, STRICT, the left of UNLESS. Under other operators (which join
-supports, project, or compare valuations) they cannot be taken off, and the formula is refused. Windows that count
-events are an exception, because an automaton can count. See docs/decisions/windows.md.
+WITHIN and PARTITION BY filter valuations by their support, the set of all their positions. They commute with every
+operator that does not change supports and judges each valuation separately: IN, FILTER, START, STRICT, the left of
+UNLESS. Other operators join supports, project, or compare valuations. Under them WITHIN and PARTITION BY cannot be
+taken off, and the formula is refused. Windows that count events are an exception, because an automaton can count. See
+docs/decisions/windows.md.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Unordered(InputError):
 
 
 def decrease(attribute: str, position: int, row: int = -1) -> Unordered:
-    """Return the error for an event whose value is less than an earlier one, at this position and row."""
+    """Return the error for an event whose value is less than an earlier value, at this position and row."""
     how = " (--sort; in Python, as_stream with sort=True)" if attribute == TIME else ""
     error = Unordered(
         f"position {position}: {attribute!r} is less than before; "
@@ -60,9 +61,10 @@ class Windows:
 
     events: the number of events in a window, or None. widths: pairs (attribute, width). attributes: the attributes on
     which the events of a match agree. keys: the attributes of PER KEY; the rest of the formula is evaluated over the
-    stream of each key. key_events: the number of events of the key in a window, or None. skipped: attributes; an event
-    is in no stream unless it has a measurable value of each. values: for LAST of events with different values, such as
-    LAST(A{3 DISTINCT [user]}), the attribute and the number of events; the rest is then a formula for a single event.
+    stream of each key. key_events: the number of events of the key in a window, or None. skipped: attributes of which
+    an event must have measurable values; other events are in no stream. values: for LAST of events with different
+    values, such as LAST(A{3 DISTINCT [user]}), the attribute and the number of events; the rest is then a formula for a
+    single event.
     """
 
     events: int | None = None
@@ -213,7 +215,7 @@ def key_of(attributes: Sequence[str], event: Event) -> Key | None:
 
 
 class KindOfValues:
-    """Checks that all values of the attribute of DISTINCT, as in A{3 DISTINCT [user]}, are of one kind."""
+    """Checks that all values of the attribute in DISTINCT, as in A{3 DISTINCT [user]}, are of one kind."""
 
     def __init__(self, windows: Windows) -> None:
         self.attribute = "" if windows.values is None else windows.values[0]
@@ -254,7 +256,7 @@ class LookbackBounds:
 
 
 def lookback_bounds(scope: Scope, S: Sequence[Event]) -> LookbackBounds:
-    """Return how far back the windows of a formula reach on a whole stream, and which events may be in a match."""
+    """Return how far back the windows of a formula reach on a whole stream, and which events can be in a match."""
     low = [0 if scope.events is None else max(0, i - scope.events + 1) for i in range(len(S))]
     marks = [key_of(scope.attributes, event) is not None for event in S]
     unordered = []
@@ -350,7 +352,7 @@ def _ascending(values: list[Value | None]) -> bool:
 
 @dataclass(frozen=True)
 class ReachBounds:
-    """Windows that end with the event at which a match is reported. Events before all of these windows do not matter.
+    """Windows that end with the event at which a match is reported. Events before the earliest of them do not matter.
 
     events: the number of events of a window, including that event. widths: windows on values, each with its attribute.
     """

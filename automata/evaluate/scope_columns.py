@@ -274,8 +274,8 @@ class EncodedKeys:
 class KeyTable:
     """The keys of a partition that have partial matches, and the number of each.
 
-    numbers[kinds][key] is the number of a key: a value, or for several attributes a tuple of values, of these kinds.
-    free: the numbers without a key.
+    numbers[kinds][key] is the number of a key with values of these kinds. A key is a value, or a tuple of values for
+    several attributes. free: the numbers that no key has.
     """
 
     attributes: tuple[str, ...]

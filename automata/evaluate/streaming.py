@@ -133,7 +133,9 @@ class ScopedEvaluation:
                     yield from series
 
     def is_spent(self, low: int) -> bool:
-        """Drop runs that begin before `low`; return whether the rest is the same as at the beginning of a stream."""
+        """Drop runs that begin before `low`; return whether nothing is left but the state at the beginning of a
+        stream.
+        """
         if self._reports_at_last_event:
             self._sweep(low)
         return self.unmarked == 0 and not any(self.T.values())
@@ -183,8 +185,8 @@ class KeyedEvaluation:
     ) -> None:
         """Read the next event. type_, key, low: as in ScopedEvaluation.push.
 
-        stream: the key to whose stream the event belongs, or None. overall: a position; no match of any stream that
-        ends here or later begins before it. value: only ValuesEvaluation uses it.
+        stream: the key to whose stream the event belongs, or None. overall: the earliest position at which a match that
+        ends here or later may begin, in any stream. value: only ValuesEvaluation uses it.
         """
         self.position += 1
         self._last = None
@@ -257,7 +259,9 @@ class ValuesEvaluation:
         self._found = part if newest.is_complete(low) else None
 
     def ends(self) -> Iterator[ces.Node]:
-        """Yield the sets of complex events at the last position read: one set for each way to mark the events."""
+        """Yield the sets of complex events that end at the last position read: one set for each way of marking the
+        events.
+        """
         newest, types = self._found or (NewestValues(0), {})
         events = list(newest.events.values())
         for ways in product(*(self.ways(types[p]) for p in events)) if events else ():
@@ -319,8 +323,8 @@ def filter_valuations_in_scope(
 def count(scope: Scope, S: Stream, budget: Budget = Budget()) -> Iterator[int]:
     """Yield the number of matches at each position. Raises Unsupported, BudgetExceeded.
 
-    Matches are counted without being listed, in time linear in the nodes of the window. If the attribute of a window
-    decreases along the stream, each match is listed.
+    Matches are counted without being listed, in time linear in the nodes of the window. They are listed only if the
+    attribute of a window decreases along the stream.
     """
     if (greatest := greatest_in_scope(scope, S)) is not None:
         ends = {n for n, _ in greatest[1]}

@@ -301,9 +301,9 @@ class EventBatch:
     """Consecutive events as arrays.
 
     base: the position of the first event. For each event, classes: its class; keys: the number of its key, or -1;
-    admitted: whether a match can contain it; low: the first position at which a match that ends with it may begin;
-    values: for DISTINCT, the number of its value, -1 without a value, -2 if the value equals no other. Without windows
-    and partitions only base and classes are used.
+    admitted: whether a match can contain it; low: the first position at which a match that ends with the event may
+    begin; values: for DISTINCT, the number of its value, -1 without a value, -2 if the value equals no other. Without
+    windows and partitions only base and classes are used.
     """
 
     base: int
@@ -330,7 +330,7 @@ class EventBatch:
 
     @classmethod
     def of_classes(cls, classes: NDArray[np.int32]) -> EventBatch:
-        """Return the batch of a whole stream, given the classes of its events, without windows and partitions."""
+        """Return the batch of a whole stream without windows and partitions, given the classes of its events."""
         none = np.zeros(0, np.int32)
         return cls(0, classes, none, none.astype(np.bool_), none.astype(np.int64))
 
@@ -484,11 +484,11 @@ class MatchStore(ABC):
     @property
     @abstractmethod
     def positions(self) -> NDArray[np.int64]:
-        """Return the position of each node; any number for nodes that are not events."""
+        """Return the position of each node. The position of a node that is not an event means nothing."""
 
     @abstractmethod
     def resize(self, states: int, keys: int) -> None:
-        """Make room for states and keys up to these numbers. Raises BudgetExceeded."""
+        """Make room for this many states and keys. Raises BudgetExceeded."""
 
     def load(self, arrays: dict[str, NDArray[Any]], position: int) -> None:
         """Continue from saved arrays, which hold the state before the event at `position` is read.

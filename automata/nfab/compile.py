@@ -48,7 +48,9 @@ OF_PLACE: Mapping[sase.Index, Identifier] = {
 
 @dataclass(frozen=True, slots=True)
 class EdgeTest:
-    """A conjunct with the attributes that it mentions, the variable of its component, and the edges that test it."""
+    """A conjunct with the attributes that it mentions, the variable of its component, and the edges on which it is
+    tested.
+    """
 
     predicate: Predicate
     mentioned: tuple[Attribute, ...]
@@ -205,7 +207,7 @@ class _Rules:
         return begin if state == self.states[0] else begin | {nfab.NfabLabel(state, "ignore"): self.skip(state, k)}
 
     def more(self, state: nfab.NfabState, k: sase.Component) -> dict[nfab.NfabLabel, nfab.Formula]:
-        """Return the formulas of the state that selects further events of a Kleene plus."""
+        """Return the formulas of the state p[i], which selects further events of a Kleene plus."""
 
         def theta(part: nfab.Part) -> nfab.Formula:
             return nfab.Theta(nfab.NfabLabel(state, part))
@@ -286,7 +288,9 @@ class _Rules:
     # --- termination criteria ---
 
     def forced_stop(self, state: nfab.NfabState, k: sase.Component) -> nfab.Formula:
-        """Return θ_forced-stop: the window is over; with `!`, also: the component is complete or the next can begin."""
+        """Return θ_forced-stop: the window is over. With `!` it also holds if the component is complete or the next one
+        can begin.
+        """
         stops = [*self.window(state, over=True)]
         if k.variable in self.layout.cuts:
             end, following = self.end(k), self.following(state)
@@ -299,8 +303,10 @@ class _Rules:
         return nfab.NfabDisjunction(tuple(stops))
 
     def proceed(self, state: nfab.NfabState, k: sase.Component) -> nfab.Formula:
-        """Return θ_proceed: the condition on the last event if there is one; else that the next component can begin, or
-        auto-stop.
+        """Return θ_proceed: the condition on the last event.
+
+        If there is no such condition, it says that the next component can begin, or that the Kleene plus stops by
+        itself (auto-stop).
         """
         if end := self.end(k):
             return nfab.NfabConjunction(end)
@@ -314,12 +320,14 @@ class _Rules:
         return nfab.TRUE if self.reading.last_kleene == "every" else nfab.Theta(nfab.NfabLabel(state, "auto-stop"))
 
     def end(self, k: sase.Component) -> tuple[nfab.Formula, ...]:
-        """Return the predicates on a[a.LEN] and on whole aggregates of a, which read only the buffer."""
+        """Return the predicates on a[a.LEN] and on aggregates over all of a, which read only the buffer."""
         return tuple(nfab.NfabTest(test.predicate, None) for test in self.layout.on(k.variable, "proceed"))
 
 
 class _Absence(_Rules):
-    """The rules for a negated component: all variables of the match are bound, and one accepting run is enough."""
+    """The rules for a negated component. All variables of the match are bound, and one accepting run forbids the
+    match.
+    """
 
     def before(self, state: nfab.NfabState) -> tuple[str, sase.Index] | None:
         if state.kind == "more":

@@ -35,7 +35,7 @@ from cerify.semantics.values import ValueType
 
 
 class Memory:
-    """The arrays of one evaluator. registers: how many numbers each run has."""
+    """The arrays of one evaluator. registers: the number of registers of each run."""
 
     def __init__(self, registers: int) -> None:
         self.numbers = np.zeros(10, np.int64)
@@ -140,7 +140,7 @@ class NegatedComponents:
     """Finds the matches of one stream that negated components forbid.
 
     start: the position of the first event stored. inexact: whether a number was beyond 2^53, so that the answers must
-    not be used. Matches are withheld while future events may forbid them.
+    not be used. A match is withheld as long as a future event may forbid it.
     """
 
     def __init__(self, plan: CompiledPlan, layout: ArrayLayout, budget: Budget, scale: float, start: int) -> None:
@@ -254,7 +254,7 @@ class NegatedComponents:
         self.start += without
 
     def _over(self, found: MatchArrays) -> NDArray[np.bool_]:
-        """Return for each match whether some later event is after its window."""
+        """Return for each match whether some later event comes after its window."""
         firsts, behind = found.events[found.offsets[:-1]] - self.start, found.events[found.offsets[1:] - 1] + 1
         times = self._times[: self._stored]
         latest = np.append(np.fmax.accumulate(times[::-1])[::-1], -np.inf)
@@ -461,7 +461,7 @@ class CompiledBlockRunner:
         return {} if self._encoder is None else dict(self._encoder.kinds)
 
     def _stopped(self) -> list[int]:
-        """Return the last nodes of the runs that the end of the stream stops."""
+        """Return the last nodes of the runs that stop because the stream ends."""
         last = self.plan.states[-1]
         if self._encoder is None or not last.stops_at_end:
             return []

@@ -83,13 +83,13 @@ class NfabAbsences:
         self.past.stored.append(event)
 
     def delete_before(self, start: int) -> None:
-        """Delete the events before this position. No future match needs them."""
+        """Delete the events before this position, because no future match needs them."""
         self.past.delete_before(start)
         for k in self.components:
             del k.noted[: bisect_left(k.noted, start)]
 
     def forbid(self, M: Bindings) -> bool:
-        """Return whether events of a negated component occur in its scope in the match, or may still occur there."""
+        """Return whether events of a negated component occur in their scope in the match, or may still occur there."""
         return any(k.is_there(M) for k in self.components)
 
 
@@ -114,7 +114,7 @@ class _Absence:
             self.noted.append(position)
 
     def is_there(self, M: Bindings) -> bool:
-        """Return whether events of the component occur in its scope in the match, or may still occur there."""
+        """Return whether events of the component occur in their scope in the match, or may still occur there."""
         q, k, past, reading = self.q, self.k, self.past, self.reading
         low, high = neighbours(q, k, M, past.start, len(past))
         if is_unfinished(q, k, M, past, reading, range(low, high)):
@@ -200,7 +200,9 @@ class NfabSelection:
         return all(satisfied(p, read) for p in state.in_partition)
 
     def follows(self, state: StatePlan, values: RegisterValues, at: EventContext) -> bool:
-        """Return whether the event fits the next component (θ_begin of the next state); False if irrelevant."""
+        """Return whether the event fits the next component (θ_begin of the next state); False if the next state need
+        not be tested.
+        """
         if state.is_last or (state.leaving == "by_condition" and state.skips_next):
             return False
         return self.select(self.plan.states[state.number + 1], values, at) is not None
@@ -211,9 +213,9 @@ class NfabSelection:
         return all(satisfied(p, read) for p in state.at_end)
 
     def spans(self, first: Event, event: Event) -> bool | None:
-        """Return whether an event is within the window that begins with a run's first event.
+        """Return whether an event is within the window that begins with the first event of a run.
 
-        Return None if the times are incomparable.
+        Return None if the times cannot be compared.
         """
         if self.q.within is None:
             return True
@@ -242,7 +244,7 @@ class BlockRunner:
     """Finds the matches of one query block over a stream.
 
     A query with a window needs times that ascend. ordered=False is for a whole stream with times in any order: then
-    runs are kept when their window is over.
+    runs are not deleted when their window is over.
     """
 
     def __init__(
@@ -466,7 +468,7 @@ class BlockRunner:
                     self._found.append(node)
 
     def _matches_at_once(self, state: StatePlan, values: RegisterValues) -> bool:
-        """Return whether a run in a Kleene plus in last place is already a match, whatever follows."""
+        """Return whether a run in a Kleene plus in last place is already a match, whatever events follow."""
         if state.leaving == "by_condition":
             return self._selection.is_complete(state, values)
         return state.leaving == "after_each" or state.cut
@@ -486,8 +488,8 @@ class BlockRunner:
     def _expire(self, event: Event) -> None:
         """Delete the runs whose window is over at the event. A run in a Kleene plus in last place stops and is a match.
 
-        Because times ascend, a run that still waits for an event will never select one. A run has seen only the events
-        of its own partition; it would have skipped all others, because they agree with none of its events.
+        Because times ascend, a run that still waits for an event will never select one. A run sees only the events of
+        its own partition. It would skip all others, because they fail the equivalence tests.
         """
         last = self.plan.states[-1]
         while self.starts and self._selection.spans(self.starts[0][0], event) is False:
@@ -507,7 +509,9 @@ class BlockRunner:
                 del self.partitions[key]
 
     def _delete_past(self, absences: NfabAbsences, event: Event) -> None:
-        """Delete the events that negation no longer needs: those whose window ends before the oldest run begins."""
+        """Delete the events that negation no longer needs, because every window that contains them ended before the
+        oldest run began.
+        """
         past = absences.past
         oldest = self.starts[0][0] if self.starts else event
         start = past.start
@@ -541,7 +545,7 @@ def require_matches(found: int, budget: Budget) -> None:
 
 
 class StoredEvents(Sequence[Event]):
-    """The stored events from position `start` on. Its length is the length of the whole stream."""
+    """The stored events from position `start` on. The length of this object is the length of the whole stream."""
 
     def __init__(self, start: int = 0) -> None:
         self.start = self._end = start

@@ -84,7 +84,7 @@ class _Composition:
         }
 
     def _stream(self, name: str) -> Stream:
-        """Return the stream of that name: the input, or the result events of the query with that name."""
+        """Return the stream of that name: the input, or the result events of the query whose result has that name."""
         if name not in self.streams:
             (query,) = (q for q in self.queries if any(part.returned.stream == name for part in blocks_of(q)))
             read = self._stream(blocks_of(query)[0].source or sase.INPUT_STREAM)
@@ -170,8 +170,8 @@ def non_overlapping(
 ) -> list[Bindings]:
     """Return the matches that NON-OVERLAP keeps (icde08, section II.C).
 
-    From each partition it takes the best match, then the best match that overlaps none taken before, and so on. The
-    reading determines which match is the best.
+    From each partition it takes the best match, then the best match that overlaps no match taken before, and so on. The
+    reading (answers to questions that the papers leave open) determines which match is the best.
     """
     partitions: dict[object, list[Bindings]] = {}
     for M in found:
@@ -318,7 +318,7 @@ class BlockEvaluator(Evaluator):
         self._runner.begin(start)
 
     def columns(self) -> dict[str, str]:
-        """Return what a saved state has to know about columns, for its header."""
+        """Return what the header of a saved state must say about columns."""
         return {}
 
     def with_columns(self, table: pa.Table, head: dict[str, str]) -> pa.Table:
@@ -327,7 +327,9 @@ class BlockEvaluator(Evaluator):
 
     @property
     def counters(self) -> Counters:
-        """Return the counters. nodes: the nodes of the shared buffer, or in compiled loops of all runs."""
+        """Return the counters. nodes: the nodes of the shared buffer; for the compiled evaluator, the nodes of all
+        runs.
+        """
         return Counters(self.position - self._first, self._runner.node_count, len(self._runner.plan.states))
 
     # --- for both -----------------------------------------------------------------------------------------------------

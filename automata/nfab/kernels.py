@@ -36,7 +36,7 @@ from cerify.automata.nfab import opcodes as op
 
 @inlined
 def holds(low, high, plan, work, data, e, registers, run, numbers):  # type: ignore[no-untyped-def]
-    """Return whether the conditions in plan[low:high] hold for event e and the registers of a run."""
+    """Return whether the conditions in plan[low:high] are true for event e and the registers of a run."""
     if low == high:
         return True
     top = -2
@@ -126,7 +126,10 @@ def remember(place, plan, data, e, registers, run, numbers):  # type: ignore[no-
 
 @inlined
 def agrees(place, marked, plan, data, e, registers, run):  # type: ignore[no-untyped-def]
-    """Return whether event e passes the equivalence tests; with `marked`, only those that define the partition."""
+    """Return whether event e passes the equivalence tests.
+
+    With `marked`, only the tests that define the partition are made.
+    """
     for at in range(plan[place + op.TESTED], plan[place + op.TESTED + 1], 3):
         register, column = plan[at], plan[at + 1]
         if (not marked or plan[at + 2] != 0) and not (
@@ -464,8 +467,9 @@ def completes(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """Return 1 if a series of a negated component that begins at event `begin` is complete before event `end`.
 
-    Return 0 if there is no such series, and -1 if more series are open than there are rows. s: the first state of the
-    component. Events of other partitions are skipped: if a strategy forbids that, there is only one partition.
+    Return 0 if there is no such series, and -1 if more series are incomplete than there are rows for. s: the first
+    state of the component. Events of other partitions are skipped: if a strategy forbids that, there is only one
+    partition.
     """
     more = s + 1
     place = more * op.WIDTH

@@ -97,7 +97,7 @@ class TypeTest:
 
 @dataclass(frozen=True, slots=True)
 class NfabTest:
-    """Tests a predicate of WHERE on the buffer and the current event, taken as the event that `state` awaits.
+    """Tests a predicate of WHERE on the buffer and the current event, which counts as the event that `state` awaits.
 
     If `state` is None, only the buffer is tested.
     """
@@ -121,7 +121,7 @@ class Elapsed:
 
 @dataclass(frozen=True, slots=True)
 class Theta:
-    """Refers to a formula by its name."""
+    """Refers to another formula by its name."""
 
     label: NfabLabel
 
@@ -197,7 +197,7 @@ def show(A: NFAb) -> str:
 
 
 def show_states(A: NFAb) -> str:
-    """Return the line of states; after each state stand its take and ignore loops."""
+    """Return the line of states, in which take and ignore loops stand after their state."""
     loops = {q: [e.move for e in A.edges if e.source == e.target == q] for q in A.states}
     forward = {e.source: e.move for e in A.edges if e.source != e.target}
     text = "→ " + _with_loops(A.initial, loops[A.initial])

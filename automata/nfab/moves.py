@@ -1,8 +1,8 @@
 """Runs of an NFA^b by their definition: sase07, appendix A.2. Every run is followed, move by move, without sharing or
 pruning.
 
-A run is a sequence of moves. Position j is the current event, or len(S) after the last one. Then a run can still follow
-a proceed edge; all conditions on the missing event are false (docs/decisions/sase.md).
+A run is a sequence of moves. Position j is the current event, or len(S) after the last one. There a run can still
+follow a proceed edge, and all conditions on the missing event are false (docs/decisions/sase.md).
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ def _failed(name: str, error: Exception) -> IllFormed:
 # already contains it.
 
 Values: TypeAlias = Callable[[Attribute], Value | None]
-"""The value of each reference and aggregate, None where there is none."""
+"""The value of each reference and aggregate; None if it has no value."""
 
 NO_NUMBERS = (bool, str, datetime)
 INDEX: Mapping[Identifier, int] = {"a": 0, "a[1]": 0, "a[i]": -1, "a[a.LEN]": -1, "a[i-1]": -2}
@@ -342,7 +342,9 @@ class Runs:
     def reached(
         self, initial: Iterable[NfabConfiguration], looking: Callable[[NfabConfiguration], bool] = lambda now: True
     ) -> Iterator[NfabConfiguration]:
-        """Yield, each once, the configurations that runs from `initial` reach, if `looking` accepts all on the way."""
+        """Yield, each once, the configurations that runs from `initial` reach, if `looking` accepts all configurations
+        on the way.
+        """
         seen: set[NfabConfiguration] = set()
         pending = list(initial)
         while pending:
@@ -449,7 +451,7 @@ def selected(now: NfabConfiguration, variable: str) -> Bindings:
 
 
 def _within(now: NfabConfiguration, M: Bindings) -> bool:
-    """Return whether the buffer is a prefix of M for each of its variables."""
+    """Return whether for each variable the buffer has a prefix of the events that M has."""
     wanted = dict(M)
     return all(wanted[variable][: len(positions)] == positions for variable, positions in now.buffer)
 
@@ -494,7 +496,10 @@ def scope_of(q: sase.SaseQuery, k: sase.Component, M: Bindings, runs: Runs) -> l
 
 
 def neighbours(q: sase.SaseQuery, k: sase.Component, M: Bindings, start: int, end: int) -> tuple[int, int]:
-    """Return (low, high): the scope is in range(low, high), between the neighbours. start, end: the stream's bounds."""
+    """Return (low, high): the scope lies in range(low, high), between the neighbouring components.
+
+    start, end: the bounds of the stream.
+    """
     bound = dict(M)
     at = q.pattern.index(k)
     before = [c.variable for c in q.pattern[:at] if not c.negated]
@@ -516,7 +521,7 @@ def is_unfinished(
 def in_scope(
     q: sase.SaseQuery, k: sase.Component, M: Bindings, S: Sequence[Event], reading: Reading, positions: Iterable[int]
 ) -> list[int]:
-    """Return those of the positions, between a negated component's neighbours, that are in its window."""
+    """Return which of the positions, between the neighbours of a negated component, are in its window."""
     window, closed = q.within, reading.window == "closed"
     first, last = M[0][1][0], M[-1][1][-1]
     if window is None:

@@ -90,7 +90,7 @@ class NfabRegisters:
         return self._by_key[key]
 
     def after_selecting(self, values: RegisterValues, variable: str, is_first: bool, event: Event) -> RegisterValues:
-        """Return the register values after the variable takes an event, its first event if `is_first`."""
+        """Return the register values after the variable takes an event. is_first: whether this is its first event."""
         new = list(values)
         if values[0] is None:
             new[0] = event
@@ -151,7 +151,7 @@ Leaving = Literal["at_once", "by_condition", "after_each", "when_stopped"]
 """When a component is complete.
 
 at_once: with its only event. by_condition: when the condition on its last event or on all its events holds. after_each:
-after each event. when_stopped: when an event could begin the next component, or can be neither taken nor ignored.
+after each event. when_stopped: when an event can begin the next component, or can neither be taken nor be ignored.
 """
 
 
@@ -185,12 +185,14 @@ class StatePlan:
 
     @property
     def stops_by_itself(self) -> bool:
-        """Return whether the state is a Kleene plus in last place that is a match as soon as no event can follow."""
+        """Return whether a run in this state, a Kleene plus in last place, is a match as soon as no event can
+        follow.
+        """
         return self.leaving == "when_stopped" and self.is_last and not self.cut
 
     @property
     def stops_at_end(self) -> bool:
-        """Return whether the state is a Kleene plus in last place, whose run is a match when the stream ends."""
+        """Return whether a run in this state, a Kleene plus in last place, is a match when the stream ends."""
         return self.stops_by_itself and self.at_stream_end == "stops"
 
 
@@ -255,8 +257,8 @@ class QueryPlan:
 def routes(layout: EdgeLayout) -> tuple[str, ...]:
     """Return the attributes of equivalence tests by which to look up the runs that an event can affect.
 
-    Runs with other values of these attributes always skip the event: under skip till next or any match, and under
-    partition contiguity if the test defines the partition.
+    A run with other values of these attributes always skips the event. This holds under skip till next or any match,
+    and under partition contiguity if the test defines the partition.
     """
     strategies = set(layout.strategies.values())
     if "strict_contiguity" in strategies:
@@ -266,7 +268,9 @@ def routes(layout: EdgeLayout) -> tuple[str, ...]:
 
 
 class AscendingTimes:
-    """Checks times as they arrive: each is finite, of the same kind as the others, and not less than the one before."""
+    """Checks times as they arrive: each must be finite, of the same kind as the others, and not less than the one
+    before.
+    """
 
     def __init__(self) -> None:
         self._last: Value | None = None
@@ -300,7 +304,7 @@ def _leaving(kind: StateKind, at_end: tuple[Predicate, ...], is_last: bool, read
 
 
 def _is_on_event(test: EdgeTest, kind: StateKind) -> bool:
-    """Return whether a test uses the awaited event and no other."""
+    """Return whether a test uses the awaited event and no other event."""
     awaited = ("a[i]",) if kind == "more" else ("a", "a[1]", "a[i]")
     return all(a.variable == test.variable and identifier(a) in awaited for a in test.mentioned)
 

@@ -31,7 +31,7 @@ from cerify.semantics.values import Value, ValueType, microseconds
 
 Code = list[tuple[int, int]]
 Edge = Literal["event", "end"]
-"""When a condition is tested: on the event awaited, or when the component is complete."""
+"""When a condition is tested: on the awaited event, or when the component is complete."""
 
 RANKED: Mapping[str, int] = {"min": op.SMALLEST, "lowest": op.SMALLEST, "max": op.LARGEST, "highest": op.LARGEST}
 MOST_RANKED = 64  # registers of one aggregate
@@ -83,7 +83,8 @@ class Programs:
     code, constants, columns and registers grow with each condition. registers: the first register for each (how,
     variable, column, k). updates: the updates of registers, by variable. strings: the numbers of strings, ordered like
     the strings if in_order. patterns: string patterns, by the column of their results. depth: the greatest number of
-    values on the stack. refused: the first reason why a condition has no program; then the code must not be used.
+    values on the stack. refused: the first reason why a condition has no program. If it is set, the code must not be
+    used.
     """
 
     kinds: Mapping[str, ValueType]
@@ -216,9 +217,7 @@ class Programs:
         return self.registers[key]
 
     def test(self, name: str, variables: list[str]) -> int:
-        """Return the register of an equivalence test. It holds the value of the last selected event, whatever its
-        variable.
-        """
+        """Return the register of an equivalence test. It holds the value of the last selected event of any variable."""
         register = self.registers[op.LAST, "", name, 1] = self.size
         self.size += 1
         for variable in variables:
@@ -331,7 +330,7 @@ class ColumnEncoder:
     """Encodes partitions, times and values of one stream as numbers; strings and partitions are numbered as they
     arrive.
 
-    refused: the first reason why a batch cannot be encoded; then ignore the results of the methods.
+    refused: the first reason why a batch cannot be encoded. If it is set, the results of the methods mean nothing.
     """
 
     def __init__(self, routes: tuple[str, ...], programs: Programs) -> None:
@@ -346,7 +345,7 @@ class ColumnEncoder:
 
     @property
     def partitions(self) -> int:
-        """Return the number of partitions so far plus one, because number 0 stands for events without a partition."""
+        """Return one more than the number of partitions so far. Number 0 stands for events without a partition."""
         return len(self._partitions) + 1
 
     def keys(self, table: pa.Table) -> NDArray[np.int32]:
@@ -401,8 +400,8 @@ class ColumnEncoder:
     def times(self, table: pa.Table, windowed: bool, ascending: bool = True) -> NDArray[np.float64]:
         """Return the times (float64 [rows], NaN if absent); an empty array without a window.
 
-        If `ascending`, times that do not ascend are refused. The array is read-only, like columns of Arrow, so that the
-        loop is compiled for one kind of array only.
+        If `ascending`, times that do not ascend are refused. The array is read-only, as Arrow's columns are, so that
+        numba compiles for one kind of array only.
         """
         times = self._times(table, windowed, ascending)
         times.flags.writeable = False

@@ -125,7 +125,9 @@ class PartitionedTable:
         return array if self.order is None else array.take(pa.array(self.order))
 
     def shifted(self, array: pa.Array, rows: int) -> pa.Array:
-        """Return for each row the value `rows` rows later, or earlier if negative; NULL outside its partition."""
+        """Return for each row the value that is `rows` rows later, or earlier if negative; NULL if that is outside its
+        partition.
+        """
         length = len(self)
         far = min(abs(rows), length)
         if not far:
@@ -157,7 +159,7 @@ class PartitionedTable:
         return np.lexsort([self._ranks(one) for one in reversed(order)]).astype(np.int64)
 
     def _ascends(self, one: Order) -> bool:
-        """Return whether a column of numbers or times proves that the rows are already in order."""
+        """Return whether a single column of numbers or times proves that the rows are already in order."""
         try:
             array = self._key(one.column)
         except SeveralTypes:
@@ -466,7 +468,10 @@ def _arithmetic(sign: str, left: Column, right: Column) -> Column:
 
 
 def _timed(sign: str, left: Column, right: Column) -> Column:
-    """Add or subtract times and intervals. Raises Inexact for other operators, and outside the years 1 to 9999."""
+    """Add or subtract times and intervals.
+
+    Raises Inexact for other operators, and for times outside the years 1 to 9999.
+    """
     kind = scalars.TIMED.get((_kind(left), sign, _kind(right)))
     if kind is None:
         return pa.scalar(None)

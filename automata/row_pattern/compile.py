@@ -1,9 +1,9 @@
 """Compile a pattern to a prioritized automaton: after each row it has the possible next states, the preferred one
 first.
 
-A state is an occurrence of a variable in the pattern. From a state, ways lead to the next states through quantifiers
-and alternations, without taking a row. These ways are found once, by a walk that takes the preferred branch first; of
-several ways to the same state only the first counts.
+A state is an occurrence of a variable in the pattern. From a state, *ways* lead to the next states through quantifiers
+and alternations, without taking a row. The ways are found once, by a walk that takes the preferred branch first. Of
+several ways to the same state, only the first counts.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ ACCEPT = -1
 class Way:
     """A way to a state, or to ACCEPT.
 
-    start: whether it is open only before the first row of a partition. end: whether it is open only after the last row.
+    start: whether it can be taken only before the first row of a partition. end: whether it can be taken only after the
+    last row.
     """
 
     target: int
@@ -44,9 +45,9 @@ class Way:
 
 @dataclass(frozen=True)
 class Automaton:
-    """The ways from the beginning, and from each state.
+    """The ways from the beginning of a pattern, and from each state.
 
-    For each state it has the place in the pattern, the variable, and whether the row is excluded from the output.
+    Each state has its position in the pattern, its variable, and whether its row is excluded from the output.
     """
 
     first: tuple[Way, ...]
@@ -280,7 +281,7 @@ def framed(q: MatchRecognize, budget: Budget = Budget()) -> Framed:
     ]
 
     def moved(ways: tuple[Way, ...], d: int) -> tuple[Way, ...]:
-        """Return the ways with their targets in row d of the frame; none if d is after the frame's end."""
+        """Return the ways with their targets in row d of the frame. There are none if d is after the frame's end."""
         d = min(d, last) if end is None else d
         return tuple(
             way if way.target == ACCEPT else replace(way, target=d * m + way.target)
@@ -335,7 +336,7 @@ def contextual_variables(q: MatchRecognize) -> frozenset[str]:
 
 def _beyond_columns(q: MatchRecognize, variable: str) -> rows.Expression | None:
     """Return the first part of a variable's condition that needs more than columns at fixed distances; None if there is
-    no such part.
+    none.
     """
     its = {A for A, members in q.unions.items() if variable in members}
     return next((e for e in rows.lookups(q.conditions[variable]) if not _fixed(e, its)), None)
@@ -357,8 +358,8 @@ def why_not_compiled(q: MatchRecognize, budget: Budget) -> Unsupported | None:
 def _fixed(e: rows.Expression, its: set[str]) -> bool:
     """Return whether a lookup depends only on columns of a row at a fixed distance.
 
-    its: the variables that include the condition's variable. The current row is the last row of each of these variables
-    and of the match.
+    its: the variables to which the current row belongs: the condition's variable and unions that include it. The
+    current row is the last row of each of these variables and of the match.
     """
     match e:
         case rows.RowColumn(_, A) | rows.Classifier(A):
@@ -463,8 +464,9 @@ class _Distances:
         return _moved(_without_variables(inner.argument), forward - distance)
 
     def distance(self, function: Literal["FIRST", "LAST"], looked_at: str | None, variable: str) -> int:
-        """Return the distance from a row of `variable` back to the first or last row of `looked_at`; or NO_ROW or
-        SEVERAL.
+        """Return the distance from a row of `variable` back to the first or last row of `looked_at`.
+
+        Return NO_ROW if there is no such row, and SEVERAL if the distance varies.
         """
         names = frozenset(self.automaton.variables) if looked_at is None else self.unions.get(looked_at, frozenset())
         of_states = self._of_states(function, names)
@@ -574,7 +576,7 @@ def expression_of(predicate: pred.Predicate) -> rows.Expression:
 
 
 def _has_order(*operands: rows.Expression | pred.Term) -> bool:
-    """Return whether both languages order the constants among the operands in the same way."""
+    """Return whether both languages order the constants of these operands in the same way."""
     return _is_ordered(*(one.value for one in operands if isinstance(one, rows.RowConstant | pred.Constant)))
 
 

@@ -320,8 +320,8 @@ class MatchRows:
         return self.block.offsets[self.of], self.ends if semantics == "RUNNING" else self.block.offsets[self.of + 1]
 
     def _rows_of(self, A: str | None) -> tuple[RowPlaces, Mask]:
-        """Return (number, mask): mask marks the labelled rows of a variable; number counts them before each row, then
-        in all.
+        """Return (number, mask). mask: which labelled rows belong to the variable. number: for each row, how many of
+        these come before it; at the end, how many there are.
         """
         if A not in self._places_of:
             its = [A is None or v in self.q.unions[A] for v in self.variables]
@@ -334,7 +334,7 @@ class MatchRows:
         return {}
 
     def _led_to(self, e: rows.Logical) -> tuple[RowPlaces, Mask]:
-        """Return for each output row the table row that FIRST or LAST refers to, and whether there is one."""
+        """Return for each output row the table row to which FIRST or LAST refers, and whether there is one."""
         number, mask = self._rows_of(rows.variable_of(e.argument))
         first, end = (number[one] for one in self._range(e.semantics))
         offset = min(e.offset, len(mask) + 1)
@@ -428,9 +428,8 @@ class OutputBlock:
     """Some rows of the output, in order.
 
     made: the output rows of matches. places: for each row of the block the row of the partitioned table that it shows.
-    order: for each row of the block its index among the rows of `made` and then those without a match; None if all rows
-    are of `made`.
-    end: the row of the table up to which matches have been searched.
+    order: for each row of the block its index in the rows of `made` followed by the rows without a match; None if all
+    rows belong to `made`. end: the row of the table up to which matches have been searched.
     """
 
     made: MatchRows

@@ -51,8 +51,9 @@ ROWS_TOGETHER = 4096  # rows between two looks at the clock; fewer where a row h
 
 @dataclass(frozen=True)
 class Lookahead:
-    """Finds where matches can be completed, from the columns of a partition. Conditions that need more than columns
-    count as true.
+    """Finds where matches can be completed, from the columns of a partition.
+
+    A condition that needs more than columns counts as true.
     """
 
     q: MatchRecognize
@@ -67,9 +68,9 @@ class Lookahead:
 
     @cached_property
     def open(self) -> list[int]:
-        """Return for each row, as bits, the states that can take the row so that a match can be completed.
+        """Return for each row, as bits, the states that can take the row in such a way that a match can be completed.
 
-        The last entry, after the last row, has no states.
+        There is one more entry, after the last row, without states.
         """
         length, follow = self.length, self.automaton.follow
         conditions = {
@@ -117,8 +118,9 @@ class Lookahead:
         return None if way is None else taken
 
     def _choose_way(self, ways: Sequence[Way], r: int, at_start: bool) -> Way | None:
-        """Return the preferred way at row r that can be completed; with longest match, the preferred one that reaches
-        farthest.
+        """Return the preferred way at row r that can be completed.
+
+        With longest match, return the preferred way among those that reach farthest.
         """
         possible = self.possible(ways, r, at_start)
         if self.q.longest:  # of several that lead equally far max takes the first, which is preferred
@@ -164,7 +166,9 @@ class Number:
 
 @dataclass(frozen=True)
 class Folded:
-    """A register with an aggregate: the number of values, their kind, and the sum or best value, with its `repr`."""
+    """A register with an aggregate: how many values it has, their kind, and their sum or the best of them, with its
+    `repr`.
+    """
 
     variables: Variables
     aggregate: rows.RowAggregate
@@ -318,7 +322,7 @@ class RowRegisters:
 
 
 def inner_of(e: rows.Physical) -> rows.Logical:
-    """Return the FIRST or LAST whose row PREV or NEXT counts from; LAST if neither is written."""
+    """Return the FIRST or LAST from whose row PREV or NEXT counts. It is LAST if the text has neither."""
     return e.argument if isinstance(e.argument, rows.Logical) else rows.Logical("LAST", e.argument)
 
 
@@ -327,8 +331,8 @@ def _labelled(e: rows.Expression) -> bool:
 
 
 def nth(function: str, offset: int, there: Sequence[tuple[int, str | None]]) -> tuple[int, str | None] | None:
-    """Return the row, with its label, that FIRST or LAST refers to, given the rows of its variables; None if there is
-    none.
+    """Return the row, with its label, to which FIRST or LAST refers; None if there is none. there: the rows of its
+    variables.
     """
     if offset >= len(there):
         return None
@@ -417,8 +421,9 @@ class Backtracking:
         return None
 
     def take_row(self, r: int, state: int, view: View) -> View | None:
-        """Return the view after a state takes row r; None if its condition is false, or if the search has failed there
-        before.
+        """Return the view after a state takes row r.
+
+        Return None if its condition is false, or if the search has already failed from there.
         """
         self.steps += 1
         if self.steps % ROWS_TOGETHER == 0:
@@ -432,8 +437,9 @@ class Backtracking:
         return after
 
     def give_back(self, s: int, r: int, state: int, view: View) -> None:
-        """Record that row r, taken in this state, leads to no match. At the limit, forget failures before row s, or
-        raise BudgetExceeded.
+        """Record that row r, taken in this state, leads to no match.
+
+        If too many failures are stored, forget those before row s, or raise BudgetExceeded.
         """
         self.failed.add((r, state, view))
         if len(self.failed) > self.limit:
@@ -448,8 +454,9 @@ class Backtracking:
 class LongestSearch(Backtracking):
     """The search for the longest match.
 
-    For each row, state and view it stores the row after the longest match, 0 for none. The future depends only on these
-    three, so each combination is searched once; then the match takes the preferred ways that lead to the farthest row.
+    For each row, state and view it stores the row after the longest match, or 0 if there is no match. The future
+    depends only on these three, so each combination is searched once. Then the match takes the preferred ways that lead
+    to the farthest row.
     """
 
     def __init__(self, ahead: Lookahead, budget: Budget = Budget()) -> None:
@@ -755,15 +762,15 @@ class MeasureRegisters(RowRegisters):
 Fate = Literal["goes on", "complete", "stuck", "false", "same state", "cut"]
 """The result when a thread tries to take a row in a state.
 
-goes on, complete, stuck: the row is taken; then the match is complete, else a way leads on, else none does. false: the
-condition is not true. same state: a preferred thread has taken the row in this state. cut: a preferred thread is
-complete.
+The first three mean that the row is taken. complete: the match is complete. goes on: a way leads to another row. stuck:
+no way does. The others mean that it is not taken. false: the condition is not true. same state: a preferred thread has
+taken the row in this state. cut: a preferred thread is complete.
 """
 
 
 @dataclass(frozen=True)
 class Thread:
-    """A thread: the states of its rows so far, the ways that it tries before it ends, and whether it is complete."""
+    """A thread: the states of its rows so far, the ways to try next, and whether it is complete."""
 
     states: tuple[int, ...]
     ways: tuple[Way, ...]
