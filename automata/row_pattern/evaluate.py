@@ -833,7 +833,10 @@ class ThreadSimulation:
         return {A: truths(e, A, self.columns, self.length) for A, e in self.q.conditions.items()}
 
     def _thread(self, states: tuple[int, ...], ways: Sequence[Way], r: int, at_start: bool) -> Thread:
-        """Return the thread after these states, before row r. It keeps ways whose anchors hold, if a row is left."""
+        """Return the thread after these states, before row r.
+
+        It has the ways to further rows whose anchors hold. There are none after the last row.
+        """
         onward: list[Way] = []
         complete = False
         for way in ways:

@@ -74,7 +74,8 @@ class MarkedNFA:
 
 
 def marked_nfa(A: CEA, B: CEA, algebra: Algebra, also: Iterable[Predicate] = ()) -> MarkedNFA:
-    """Return the union of both automata over the types of events that their predicates and those in `also` distinguish.
+    """Return the union of both automata over the types of events that their predicates, and those in `also`,
+    distinguish.
 
     Raises BudgetExceeded.
     """
@@ -174,7 +175,7 @@ def separate(
 
 
 def normal_form(states: Subset, relation: Sequence[Pair]) -> Subset:
-    """Return the greatest set of states equal to this one, given that each pair of the relation is equal."""
+    """Return the greatest set of states that equals this one if the two sets in each pair of the relation are equal."""
     pending, grown = list(relation), True
     while grown:
         grown = False
@@ -240,8 +241,8 @@ def contained(
 def shortest_match(phi: Formula, schema: Schema | None = None, budget: Budget = Budget()) -> Stream | None:
     """Return a shortest stream at whose last position the formula has a match; None if no stream has one.
 
-    If z3 cannot decide whether some event types exist, the stream is a shortest one without them. Raises Unsupported if
-    no automaton can evaluate the formula, or if all matches need such types; BudgetExceeded.
+    If z3 cannot decide whether some types of events exist, return a shortest stream without them. Raises Unsupported if
+    no automaton can evaluate the formula, or if all matches need such types, and BudgetExceeded.
     """
     for algebra in algebras(phi, schema=schema, budget=budget):
         automata = marked_nfa(single_variable(compile_cel(phi, budget, algebra)), NOTHING, algebra)
@@ -286,7 +287,7 @@ def _compared(phi: Formula, psi: Formula, claim: Claim, level: Level, schema: Sc
 
 
 def stream_of(found: Separation, automata: MarkedNFA, schema: Schema | None) -> Stream | None:
-    """Return the stream of a word; None if some type has no known event."""
+    """Return the stream of a word; None if no event is known for one of its types."""
     events = [automata.event(letter) for letter in found.word]
     known = [event for event in events if event is not None]
     return Stream(known, schema) if len(known) == len(events) else None
@@ -343,7 +344,7 @@ def satisfiable(phi: cel.Formula, schema: Schema | None = None, budget: Budget =
 
 
 def vacuous(phi: cel.Formula, schema: Schema | None = None, budget: Budget = Budget()) -> Iterator[Problem]:
-    """Yield the filters that no event can pass, and the innermost part that makes a formula never match."""
+    """Yield the filters that no event can pass, and the innermost part because of which a formula never matches."""
     impossible = list(_impossible_filters(phi, schema, budget))
     yield from impossible
     if not impossible and satisfiable(phi, schema, budget) is False:
@@ -393,7 +394,7 @@ class InStar(Answer):
 
 @dataclass(frozen=True, eq=False)
 class NotInStar(Answer):
-    """The formula lacks the *-property: whether events are a match depends on other events.
+    """The formula does not have the *-property, because other events decide whether some events are a match.
 
     matched, unmatched: two streams, each with the positions of the same events. These events are a match at the end of
     the first stream, but not of the second. unmatched is None if the match is not reported at its last event.

@@ -114,7 +114,7 @@ def _are_joined(x: States, y: States, relation: Collection[tuple[States, States]
 
 
 def _joined(states: States, relation: Collection[tuple[States, States]]) -> States:
-    """Return the greatest set that is equal to this one by the equations of the relation."""
+    """Return the greatest set that the equations of the relation make equal to this one."""
     while True:
         check_time()
         grown = states.union(*(x | y for x, y in relation if x <= states or y <= states))

@@ -47,9 +47,9 @@ Zone: TypeAlias = tuple[tuple[Bound, ...], ...]
 
 @dataclass(frozen=True)
 class Ages:
-    """The widths of all parts' windows, and for each clock the widest window that has expired (-1: none).
+    """The widths of the windows of all parts, and for each clock the widest window that has expired (-1 if none has).
 
-    values: the value of each attribute of the event, None for no value.
+    values: the value of each attribute of the event, or None if it has no value.
     """
 
     widths: tuple[Bound, ...]
@@ -93,7 +93,7 @@ class ClockedAutomaton(Protocol):
 
 
 def prune(automaton: ClockedAutomaton, configs: Iterable[Config]) -> tuple[Config, ...]:
-    """Return the sorted configurations, without each one for which another accepts at least as much."""
+    """Return the configurations sorted, without those of which another accepts at least as much."""
     groups: dict[Config, list[tuple[tuple[int, ...], Config]]] = {}
     for config in set(configs):
         shared, clocks = automaton.rank(config)
@@ -136,7 +136,7 @@ class PlainClocked:
 
     @cached_property
     def _compared_later(self) -> list[frozenset[int]]:
-        """Return for each state the registers that a run may still compare with before it empties them."""
+        """Return for each state the registers with which a run may still compare before it empties them."""
         asked = [frozenset[int]()] * self.A.states
         changed = True
         while changed:
@@ -181,14 +181,14 @@ _EdgeStep: TypeAlias = tuple[Marks, list[int], list[int], list[tuple[int, str]],
 
 
 def registers_in(marks: Marks) -> list[tuple[int, str]]:
-    """Return the registers that are compared with an event that has these marks, each with the attribute compared."""
+    """Return the registers with which an event with these marks is compared, each with the compared attribute."""
     pairs = (v.removeprefix(HELD).split(" ", 1) for v in sorted(marks) if v.startswith(HELD))
     return [(int(number), name) for number, name in pairs]
 
 
 @dataclass(frozen=True)
 class EitherClocked:
-    """Two automata side by side. A configuration: 0 or 1, and a configuration of that automaton."""
+    """Two automata side by side. A configuration is a pair: 0 or 1, and a configuration of that automaton."""
 
     left: ClockedAutomaton
     right: ClockedAutomaton
@@ -242,7 +242,10 @@ class FilteredClocked:
 
 @dataclass(frozen=True)
 class StrategyClocked:
-    """A strategy around an automaton. A configuration is one of the automaton with its rivals; monitor steps these."""
+    """A strategy around an automaton. A configuration is a configuration of the automaton with the rivals of its run.
+
+    monitor: the step that the rivals make on an event.
+    """
 
     inner: ClockedAutomaton
     monitor: Callable[..., Any]
@@ -290,7 +293,10 @@ def tightened(zone: Zone, i: int, j: int, bound: Bound) -> Zone | None:
 
 
 def elapsed(zone: Zone, gap: int) -> Zone | None:
-    """Return the zone with one more time, which is at least the gap after now and not after the last event."""
+    """Return the zone with one more time, the time of the next event.
+
+    It is at least the gap after now, and not after the last event.
+    """
     new = len(zone)
     wider: Zone = (*((*row, math.inf) for row in zone), (*[math.inf] * new, 0))
     later = tightened(wider, NOW, new, -gap)
@@ -334,7 +340,7 @@ def names_of(config: Any) -> dict[int, int]:
 
 
 def piece_of(value: int) -> int:
-    """Return the piece of an attribute's values that contains the value of a register."""
+    """Return which piece of an attribute's values contains the value of a register."""
     return ((FRESH if value <= FRESH else KEY - 1) - value) % PIECES
 
 
@@ -352,8 +358,8 @@ def renamed(config: Any, names: Mapping[int, int]) -> Any:
 class ClockedLetter:
     """A type of events, whether they have a time, and the least and the greatest time to the last event.
 
-    keyed, absent, present, single: attributes that registers compare. keyed: they have the last event's value. absent:
-    they may have no value. present: they may have another value, in this piece. single: their piece has one value.
+    keyed, absent, present, single: attributes that registers compare. keyed: the value is the last event's. absent:
+    there may be no value. present: the value may be another one in this piece. single: the piece has a single value.
     """
 
     type: int
@@ -367,7 +373,9 @@ class ClockedLetter:
 
 
 Held: TypeAlias = Mapping[str, Any]
-"""For each attribute of an event, (event, attribute) where its value occurred first, or KEY, or None for no value."""
+"""For each attribute of an event, where its value comes from: (event, attribute) of its first occurrence, or KEY; None
+for no value.
+"""
 
 
 @dataclass(frozen=True)
@@ -384,7 +392,8 @@ class Registers:
     ends_without: frozenset[str] = frozenset()
 
     def choices(self, letter: ClockedLetter, config: Any) -> Iterator[tuple[tuple[str, int | None], ...]]:
-        """Yield the attributes of an event of this letter with values that they may have; None is no value.
+        """Yield the attributes of an event of this letter with values that they may have; None means that there is no
+        value.
 
         config: the configuration before the event, whose keys the event may share. Raises BudgetExceeded.
         """
@@ -448,10 +457,11 @@ class ClockedStep:
 class ClockedComparison:
     """A search for a stream on which two automata differ.
 
-    both: the two automata side by side. letters: the letters of all types of events. known: the step of the automaton
-    of real streams; None if no real stream has this letter. may_end: whether a stream may end in a state of that
-    automaton. widths: the window of each part in ticks. gap: the least number of ticks between two events. visible:
-    maps marks to the marks to compare. registers: the registers of the parts.
+    both: the two automata side by side. letters: the letters of all types of events. known: the step of an automaton
+    that accepts the streams that can exist; it returns None if no such stream continues with the letter. may_end:
+    whether a stream may end in a state of that automaton. widths: the window of each part in ticks. gap: the least
+    number of ticks between two events. visible: maps marks to the marks to compare. registers: the registers of the
+    parts.
     """
 
     both: EitherClocked
@@ -575,7 +585,7 @@ class ClockedComparison:
         yield from ((zone, ages, tuple(times)) for zone, ages, times in split)
 
     def _end(self, pair: ClockedPair, here: ClockedStep) -> tuple[Constraint, ...] | None:
-        """Return the bounds on times if a stream may end here with a difference; None if it may not."""
+        """Return the bounds on times if a stream may end here, with a difference; None if it may not."""
         if here.letter is None or not self.may_end(pair.known):
             return None
         if any(map(self.both.is_final, pair.left)) == any(map(self.both.is_final, pair.right)):
@@ -611,9 +621,9 @@ def _parts(config: Any) -> Iterator[tuple[int, int]]:
 
 
 def earliest_times(count: int, bounds: Iterable[Constraint], step: int) -> list[int] | None:
-    """Return the least times from 0 on for this many events that keep the bounds; None if there are none.
+    """Return the least times from 0 on for this many events that satisfy the bounds; None if there are none.
 
-    Times are whole steps, so that they are easy to read.
+    Times are whole multiples of `step`, so that they are easy to read.
     """
     known = [(i, j, bound) for i, j, bound in bounds if math.isfinite(bound)]
     times = dict.fromkeys(range(-1, count), 0)

@@ -2,9 +2,9 @@
 
 A pair has two sets of configurations and the times at which they are reached. clocks.py explains these, but none of its
 code is used here. A list is a proof if the first pair is in it, if no pair has a match on one side only, and if each
-event, at each time at which it may come, leads from a pair in the list to a pair in the list. Any list that is closed
-in this sense will do, also if the search did not make it. The check trusts the compiler, with its steps of the monitors
-of NXT, LAST and MAX, and the algebra.
+event, at each time at which it may come, leads from a pair in the list to a pair in the list. Every list that is closed
+in this sense is accepted, whether or not the search made it. The check trusts the compiler, with its steps of the
+monitors of NXT, LAST and MAX, and the algebra.
 
 Values in registers are numbers. LAST_VALUE is the value of the last event; the other values are smaller numbers. Such a
 number shows in which piece of the attribute's values the value is, and older values have greater numbers.
@@ -46,7 +46,8 @@ class NotClosed(Exception):
 
 @dataclass(frozen=True)
 class AttributeOptions:
-    """The values that an attribute may have in events of a type: the last event's value, none, or a value of a piece.
+    """The values that an attribute may have in events of a type: the last event's value, no value, or another value of
+    a piece.
 
     group: the group of attributes that are compared with each other. lonely: whether the piece has only one value.
     """
@@ -59,7 +60,9 @@ class AttributeOptions:
     lonely: bool
 
     def options(self, held: Iterable[int], new: int) -> list[int | None]:
-        """Return the values that the event may have, given the values in registers. new: a new value of piece 0."""
+        """Return the values that the event may have, given the values in registers. new: a value of piece 0 that no
+        register has.
+        """
         if self.is_last:
             return [LAST_VALUE]
         found: list[int | None] = [None] if self.may_lack else []
@@ -86,8 +89,9 @@ class KnownEvent:
 class NestedAutomaton:
     """A formula as an automaton whose runs are nested tuples, built from the automata of its operands.
 
-    kind: a compiled formula, two automata side by side, a filter (shown: returns the new marks of an event, None to
-    refuse it; unseen: whether it ignores a type of events), or a strategy (monitor: the step of its monitor).
+    kind: a compiled formula, two automata side by side, a filter, or a strategy. For a filter, `shown` returns the new
+    marks of an event, or None to refuse the event; `unseen` says whether it ignores a type of events. For a strategy,
+    `monitor` is the step of its monitor.
     """
 
     kind: Literal["plain", "either", "filter", "strategy"]
@@ -101,7 +105,7 @@ class NestedAutomaton:
     wanted: list[set[int]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Find for each state of a compiled formula the registers that may be looked at before they are emptied."""
+        """Find for each state of a compiled formula the registers that a run may still read before it empties them."""
         if self.plain is None:
             return
         self.wanted = [set() for _ in range(self.plain.states)]
@@ -160,7 +164,7 @@ class NestedAutomaton:
         return self.below[0].accepts(run)
 
     def after(self, run: Run, type_: int, late: Late, values: Values) -> Iterator[tuple[Marks, Run]]:
-        """Yield the marks and the runs after an event, given the parts whose windows have expired."""
+        """Yield the marks and the runs after an event. late: the parts whose windows have expired."""
         if self.plain is not None:
             yield from self._plain_after(self.plain, run, type_, late, values)
         elif self.kind == "either":
@@ -243,7 +247,7 @@ def _numbers(marks: Marks, begin: str) -> set[int]:
 
 
 def _looked_at(marks: Marks) -> list[tuple[int, str]]:
-    """Return the registers compared with an event of these marks, each with its attribute."""
+    """Return the registers with which an event with these marks is compared, each with its attribute."""
     found = []
     for name in marks:
         if name.startswith(HELD):
@@ -281,7 +285,7 @@ def closed(times: Times) -> Times | None:
 
 
 def with_event(times: Times, event: KnownEvent, gap: int) -> Times | None:
-    """Return the matrix with the time of the event in the last row; None if the event has no possible time."""
+    """Return the matrix with the time of the event in a new last row; None if the event cannot have any time."""
     n = len(times)
     more: Times = [[*row, math.inf] for row in times]
     more.append([math.inf] * n + [0])
@@ -292,9 +296,10 @@ def with_event(times: Times, event: KnownEvent, gap: int) -> Times | None:
 
 
 def by_ages(times: Times, uses: Mapping[int, Iterable[int | float]]) -> Iterator[tuple[Times, dict[int, int | float]]]:
-    """Cut the matrix where clocks pass widths of windows; yield each piece with the width that each clock has passed.
+    """Cut the matrix where clocks pass the widths of windows; yield each piece with the width that each clock has
+    passed.
 
-    The last row of the matrix is the event's.
+    The last row of the matrix is that of the event.
     """
     choices: list[tuple[Times, dict[int, int | float]]] = [(times, {})]
     now = len(times) - 1
@@ -319,10 +324,10 @@ def by_ages(times: Times, uses: Mapping[int, Iterable[int | float]]) -> Iterator
 class ClosedList:
     """Checks that a certificate's list of pairs is closed: each event leads from a pair of the list to one of the list.
 
-    machines: the automata of the left and of the right formula. follow: returns what is known of a stream after one
-    more event, None if no stream has it; ends: whether a stream may end there. widths: the windows on parts, in ticks.
-    gap: the least time between two events. groups: for each register the group of its attribute. keyless: the
-    attributes that the last event lacks.
+    machines: the automata of the left and of the right formula. follow: returns the known facts about a stream after
+    one more event, or None if no stream has this event. ends: whether a stream may end there. widths: the windows on
+    parts, in ticks. gap: the least time between two events. groups: for each register the group of its attribute.
+    keyless: the attributes that the last event lacks.
     """
 
     machines: tuple[NestedAutomaton, NestedAutomaton]
@@ -355,7 +360,7 @@ class ClosedList:
         return self.machines[run[0]].accepts(run[1])
 
     def _check_shape(self, known: Any, pair: tuple[Any, Any], times: Any, length: int) -> None:
-        """Raise NotClosed for a pair that does not consist of runs of these machines and of times of their clocks."""
+        """Raise NotClosed if a pair does not consist of runs of these machines and of times for their clocks."""
         n = len(times)
         if len(known) != length or not all(isinstance(x, int) for x in known):
             raise NotClosed("a pair lacks the state of the real streams")

@@ -2,8 +2,8 @@
 
 This is for formulas that compare events in ways that no automaton evaluates. Both sides may have the same filter,
 window or partition, written differently or around equivalent parts; or one side has a wider window, or a weaker or
-missing condition. The rules are few and each is sound by itself, so that a checker follows them without a search
-(derivation_checker.py); they are not complete. A derivation is a tree of rules; the two formulas at the root determine
+missing condition. The rules are few, and each is sound by itself, so that a checker follows them without a search
+(derivation_checker.py). They are not complete. A derivation is a tree of rules; the two formulas at the root determine
 the formulas of each rule.
 
     same        both are one formula, up to the order of operands of OR, AND and ALL; repetition under OR and AND; the
@@ -62,7 +62,7 @@ BLIND = (
 
 
 def key_of(phi: Formula, schema: Schema | None = None) -> object:
-    """Return a value that is equal for expanded formulas that the rule `same` identifies."""
+    """Return a value that is equal for two expanded formulas if the rule `same` identifies them."""
     conditions, core = stack_of(phi)
     if conditions:
         kept = [key_of_condition(c, schema) for c in conditions if not is_wider(c, conditions, schema)]
@@ -277,7 +277,7 @@ def _as_one_event(P: Predicate) -> Predicate:
 
 
 def is_written_so(phi: Formula, psi: Formula, claim: Claim, schema: Schema | None) -> RuleProof | None:
-    """Return a proof that uses only how two expanded formulas are written; None if there is none."""
+    """Return a proof that only compares how two expanded formulas are written; None if there is none."""
     if key_of(phi, schema) == key_of(psi, schema):
         return RuleProof("same")
     chosen = _chosen_first(phi) if claim == "contained" else None
@@ -343,13 +343,13 @@ def _variables_of(phi: Formula) -> Iterator[str]:
 
 
 def _unused_prefix(taken: set[str]) -> str:
-    """Return a prefix such that none of these names consists of the prefix and a number."""
+    """Return a prefix from which no taken name can be made by adding a number."""
     prefixes = (f"v{'_' * n}" for n in count())
     return next(v for v in prefixes if not any(re.fullmatch(f"{v}[0-9][0-9_]*", name) for name in taken))
 
 
 def _with_names(phi: Formula, names: Mapping[str, str]) -> Formula:
-    """Return the formula with other names of variables, in IN, PROJECT and filters alike."""
+    """Return the formula with new names for its variables, in IN, PROJECT and filters alike."""
     below = [_with_names(psi, names) for psi in children(phi)]
     match phi:
         case cel.In(_, A):
@@ -441,7 +441,7 @@ class NamesByAtoms:
 
 
 def _renamed(by: RuleProof | None, phi: Formula, psi: Formula) -> RuleProof | None:
-    """Return the proof by the rule `rename`, given both formulas with their new names and the proof about these."""
+    """Return the proof by the rule `rename`, made from the formulas with their new names and the proof about these."""
     return None if by is None else RuleProof("rename", (by,), formulas=(show(phi), show(psi)))
 
 
@@ -534,7 +534,7 @@ class Derivations:
         return None if part is None else RuleProof("conditions", (part,))
 
     def _shared(self, phi: Formula, psi: Formula, claim: Claim, level: Level) -> RuleProof | None:
-        """Prove a claim by the rule `shared`: leave out the conditions that both sides have."""
+        """Prove a claim by the rule `shared`: prove it without the conditions that both sides have."""
         (mine, phi_core), (theirs, psi_core) = stack_of(phi), stack_of(psi)
         keys = [[key_of_condition(c, self.schema) for c in conditions] for conditions in (mine, theirs)]
         shared = {*keys[0]} & {*keys[1]}
@@ -549,7 +549,9 @@ class Derivations:
         return None if part is None else RuleProof("shared", (part,))
 
     def _operands(self, phi: Formula, psi: Formula, claim: Claim, level: Level) -> RuleProof | None:
-        """Prove a claim by the rule for one operator on both sides."""
+        """Prove a claim by the rules for formulas with the same operator on both sides, from claims about the
+        operands.
+        """
         if type(phi) is not type(psi) or isinstance(phi, cel.EventAtom | cel.Filter | cel.Within | cel.PartitionBy):
             return None
         if isinstance(phi, cel.In) and isinstance(psi, cel.In) and phi.variable != psi.variable and level != "events":

@@ -306,7 +306,7 @@ class DerivationCheck:
 
 
 def _with_conditions_inside(phi: cel.Formula) -> cel.Formula:
-    """Move filters, windows and partitions around a strategy into it. Raises RuleFails without a strategy."""
+    """Move the filters, windows and partitions around a strategy into it. Raises RuleFails if there is no strategy."""
     layers: list[cel.Filter | cel.Within | cel.PartitionBy] = []
     while isinstance(phi, cel.Filter | cel.Within | cel.PartitionBy):
         layers.append(phi)
@@ -427,7 +427,9 @@ def _differ_in_names(phi: cel.Formula, psi: cel.Formula) -> bool:
 
 
 def _by_atoms(phi: cel.Formula, numbers: count[int]) -> tuple[cel.Formula, dict[str, frozenset[int]]]:
-    """Return the formula without IN and with sets of atoms as variables, and the atoms that its variables hold."""
+    """Return the formula without IN, with sets of atoms in place of variables, and the atoms that its variables
+    hold.
+    """
     check_time()
     if isinstance(phi, cel.EventAtom):
         return phi, {phi.type: frozenset({next(numbers)})}

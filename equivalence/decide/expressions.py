@@ -67,8 +67,8 @@ def pairings(
 ) -> Iterator[tuple[expr.Expression, expr.Expression, Schema]]:
     """Yield the two expressions with variables replaced by attributes, under a schema that has these attributes.
 
-    Each variable of F is paired with a variable of E that gets its values from the same places, or for containment from
-    some of these places. Raises Unsupported for prefix and constraints.
+    Each variable of F is paired with a variable of E that gets its values from the same places. For containment, some
+    of these places are enough. Raises Unsupported for prefix and constraints.
     """
     left, right = sources(E), sources(F)
     types: dict[str, ValueType] = {}
@@ -135,7 +135,7 @@ def values_for(E: expr.Expression, F: expr.Expression) -> dict[ValueType, list[V
 def over_values(
     E: expr.Expression, schema: Schema, pools: Mapping[ValueType, Sequence[Value]], budget: Budget
 ) -> expr.Expression:
-    """Return E for histories in which its variables have only these values. Raises Unsupported, BudgetExceeded."""
+    """Return E for histories in which its variables can have only these values. Raises Unsupported, BudgetExceeded."""
     definitions = {d.name: d for d in E.definitions} if isinstance(E, expr.Let) else {}
     order, where = order_under(schema), sources(E)
     found: list[expr.Expression] = []
@@ -289,7 +289,7 @@ def _searched(
 
 
 def _together(A: DFA, B: DFA, types: set[int], budget: Budget) -> list[tuple[int, int]]:
-    """Return the pairs of states that A and B reach by the same history. Raises BudgetExceeded."""
+    """Return the pairs of states that some history leads A and B to. Raises BudgetExceeded."""
 
     def successors(pair: tuple[int, int]) -> list[tuple[int, tuple[int, int]]]:
         coming = A.alphabet.coming if pair != (0, 0) else range(len(A.alphabet.types))

@@ -4,12 +4,12 @@ The answer holds for all streams. A match that ends with the event at which it i
 event: all events of the match have one key if each has the last event's key, and the match fits in a window if each of
 its events is near the last event. So a partition or a window around such a match is a filter on single events: "has the
 key of the last event" or "is near the last event". The two formulas become unary formulas over streams whose events
-have these two facts as hidden attributes. Two keys are enough: the last event's key, and another.
+have these two facts as hidden attributes. Two keys are enough: the last event's key and one other.
 
-Not all of these streams are real. "Same key" may have any truth. But the last event is near itself, and if times never
-decrease, no event is nearer to the last event than a later one. A small deterministic automaton, `RealStreams`, runs
-beside the search and accepts only real ones. Filters may test the key too, so each piece into which they cut its
-values is a case of its own.
+Not all of these streams can exist. "Has the key of the last event" may be true or false for any event. But the last
+event is near itself, and if times never decrease, no event is nearer to the last event than a later one. A small
+deterministic automaton, `RealStreams`, runs beside the search and accepts only streams that can exist. Filters may test
+the key too, so each piece into which they cut its values is a case of its own.
 
 A clock (clocks.py) measures a window on time around a part that ends before the match does (on the left of `;`, under
 `+`). A register holds the value that compared events must have, for a partition around such a part, and for an equation
@@ -101,7 +101,7 @@ CASES = 256  # at most so many combinations of pieces of the keys' values
 
 Width: TypeAlias = int | float
 Keys: TypeAlias = Mapping[str, Truth | None]
-"""For each key the piece that contains the last event's value, as the truth of the key's tests; None without value."""
+"""For each key, which piece contains the last event's value, as the truths of the key's tests; None for no value."""
 
 
 # --- reading the formulas ---------------------------------------------------------------------------------------------
@@ -149,7 +149,9 @@ def _join_variables(
 
 
 def binds_last(phi: Formula, L: frozenset[str] | None = None) -> bool:
-    """Return whether in every valuation some variable (of L, if given) holds the last event of the interval."""
+    """Return whether in every valuation some variable holds the last event of the interval. L: the variables to
+    consider; None for all.
+    """
     match phi:
         case cel.EventAtom(R):
             return L is None or R in L
@@ -197,7 +199,7 @@ def window_of(window: cel.Window, schema: Schema | None) -> tuple[str, Width] | 
 
 
 def whole_microseconds(width: Width) -> Fraction:
-    """Return the greatest possible difference of two timestamps, in seconds, that is not above the width."""
+    """Return the greatest difference of two timestamps, in seconds, that is at most the width."""
     if width >= LONGEST:
         return Fraction(LONGEST)
     ticks = math.floor(Fraction(width) * 10**6)
@@ -211,7 +213,7 @@ class Measures:
     """The attributes by which two formulas compare events.
 
     keys: the keys, with their tests. widths: the attributes of windows, with the windows' widths. entangled: whether an
-    attribute is used in two ways, or in a test with others; then the search may consider streams that do not exist:
+    attribute is used in two ways, or in a test with others. Then the search may consider streams that cannot exist:
     proofs remain valid, but a difference must be replayed. held: the attributes whose values registers hold, with their
     tests. groups: the sets of held attributes that are compared with each other.
     """
@@ -279,7 +281,9 @@ class Measures:
         return self.schema.attributes.get(name, "timestamp" if name == TIME else None)
 
     def pieces(self, key: str) -> dict[Truth, Value | None]:
-        """Return a value for each combination of truths of a key's tests; None if only an absent value gives it."""
+        """Return a value for each combination of truths that a key's tests can have; None if only an absent value gives
+        it.
+        """
         tests = self._tests(key)
         if self.schema is not None and key not in self.schema.attributes and key != TIME:
             return {}
@@ -297,14 +301,14 @@ class Measures:
         return self.keys[name] if name in self.keys else self.held[name]
 
     def keyless(self, key: str) -> list[Truth]:
-        """Return the truth of a key's tests for values that equal nothing: no value, and NaN where it is possible."""
+        """Return the truths of a key's tests for values that equal nothing: for no value, and for NaN if it is
+        possible.
+        """
         nothing: list[Value | None] = [None, math.nan] if self.type_of(key) in (None, "float") else [None]
         return list(dict.fromkeys(self.truth(key, value) for value in nothing))
 
     def values(self, key: str, truth: Truth) -> Iterator[Value]:
-        """Yield distinct values of a piece (values with the same truths of the key's tests), chosen from likely
-        values.
-        """
+        """Yield distinct values with the same truths of the key's tests, chosen from likely values."""
         seen: list[Value] = []
         for value in self._likely(key):
             if value == value and value not in seen and self.truth(key, value) == truth:
@@ -479,7 +483,10 @@ def branches(condition: cel.Condition) -> Iterator[cel.Condition]:
 
 
 def with_places(phi: Formula, ends: bool = True) -> Iterator[tuple[Formula, bool]]:
-    """Yield the sub-formulas of an expanded formula, each with whether it ends at the last event of a match."""
+    """Yield the sub-formulas of an expanded formula, each with whether it ends at the last event of a match.
+
+    ends: whether phi itself does.
+    """
     yield phi, ends
     together = isinstance(phi, cel.All | cel.Iteration)
     early = 0 if isinstance(phi, cel.Sequencing) else 1 if isinstance(phi, cel.Unless) else None
@@ -602,7 +609,7 @@ class Reduction:
         return number, [Comparison("=", Attribute(f"{HELD}{number} {a}"), Constant(True)) for a in names]
 
     def _without_parts(self, phi: Formula, before: int, where: str) -> None:
-        """Raise Unsupported if windows or equations on parts were added after the first `before`."""
+        """Raise Unsupported if parts with a window or an equation were added after the first `before` parts."""
         if len(self.parts) > before:
             what = "a window is" if isinstance(self.parts[before], int | float) else "keys are compared"
             raise Unsupported(f"{what} around a part of a match, {where}", phi.span)
@@ -611,7 +618,7 @@ class Reduction:
         """Return the unary formula for an expanded one.
 
         ends: whether the interval of phi ends at the event where a match is reported. flat: whether the operators
-        around phi judge each match on its own. Raises Unsupported for windows and partitions that have no such formula.
+        around phi judge each match on its own. Raises Unsupported for windows and partitions that cannot be translated.
         """
         match phi:
             case cel.EventAtom():
@@ -684,7 +691,7 @@ class Reduction:
 
     @staticmethod
     def _empty_registers(phi: Formula, registers: Iterable[int], ends: bool) -> Formula:
-        """Return the formula with marks on its last event that empty registers, if a match may go on after it."""
+        """If a match may go on after phi, add marks to the last event of phi that empty the registers."""
         return phi if ends else reduce(lambda psi, i: cel.In(psi, f"{LAST_OF}{i}"), registers, phi)
 
     def _require_last(self, phi: Formula, psi: Formula, what: str, ends: bool) -> None:
@@ -694,7 +701,7 @@ class Reduction:
             raise Unsupported(f"{what} is around PROJECT, which may leave out the last event of a match", phi.span)
 
     def _condition(self, condition: cel.Condition, psi: Formula, ends: bool) -> cel.Condition:
-        """Return the condition with equations of keys as predicates on single events."""
+        """Return the condition with equations of keys replaced by predicates on single events."""
         if all(isinstance(atom, cel.Every) for atom in cel.atoms(condition)):
             return condition
         if isinstance(condition, cel.Disjunction):
@@ -737,7 +744,9 @@ def _classes(equations: Sequence[tuple[str, str, str]]) -> list[tuple[str, set[s
 
 
 def variables_in(phi: Formula) -> Iterator[str]:
-    """Yield the variables that a formula may bind. A filter on another variable is true, as this holds no event."""
+    """Yield the variables that a formula may bind. A filter on any other variable is true, because that variable holds
+    no event.
+    """
     for psi in cel.subformulas(phi):
         if isinstance(psi, cel.EventAtom):
             yield psi.type
@@ -777,7 +786,8 @@ def needs_order(phi: Formula, schema: Schema | None, flat: bool = True) -> bool:
 # --- the search -------------------------------------------------------------------------------------------------------
 
 Real: TypeAlias = tuple[int, ...]
-"""Facts about a stream so far: for each attribute of windows the nearest zone, then 1 if the stream may end here.
+"""Facts about a stream so far: for each attribute of windows the nearest zone of an event, then 1 if the stream may end
+here.
 
 Zone i has the events within the i-th width and not within a narrower one. The zone after all widths has the events that
 are further away, or have no value.
@@ -785,7 +795,7 @@ are further away, or have no value.
 
 
 class RealStreams:
-    """A deterministic automaton that accepts the words of event types that a stream may have."""
+    """A deterministic automaton that accepts the words of event types that a stream can have."""
 
     def __init__(self, reduction: Reduction, types: Sequence[Mask], algebra: Algebra) -> None:
         self.start: Real = (*(len(widths) for widths in reduction.measures.widths.values()), 0)
@@ -804,7 +814,7 @@ class RealStreams:
         self._far = [len(widths) for widths in reduction.measures.widths.values()]
 
     def step(self, state: Real, type_: int) -> Real | None:
-        """Return the state after one more event; None if no real stream continues so."""
+        """Return the state after one more event; None if no stream continues in this way."""
         nearest = []
         for before, zone, far in zip(state, self._zones[type_], self._far, strict=False):
             if zone < far and zone > before:
@@ -835,10 +845,11 @@ Node: TypeAlias = tuple[Real, Subset, Subset]
 def separate_real(
     automata: MarkedNFA, real: RealStreams, limit: int, contained: bool, known_events: bool
 ) -> Word | list[Node]:
-    """Return a shortest word that separates both automata, or pairs that prove that none does. Raises BudgetExceeded.
+    """Return a shortest word that separates both automata, or pairs that prove that there is none. Raises
+    BudgetExceeded.
 
-    Same as `cel.separate`, but the automaton of real streams runs beside both; a pair follows only from pairs with the
-    same state of this automaton.
+    Same as `cel.separate`, but the automaton of streams that can exist runs beside both. A pair follows only from pairs
+    with the same state of this automaton.
     """
     relation: dict[Real, list[tuple[Subset, Subset]]] = {}
     parents: dict[Node, tuple[Node | None, Letter]] = {}
@@ -935,7 +946,7 @@ def is_reducible(phi: Formula, schema: Schema | None = None, order: Order = "non
 
 
 def cases_of(measures: Measures) -> list[dict[str, Truth | None]]:
-    """Return all cases. A case says for each key which piece contains the last event's value, or that it has no value.
+    """Return all cases. A case says for each key which piece has the last event's value, or that it has no value.
 
     Raises BudgetExceeded.
     """
@@ -961,7 +972,7 @@ def _decide_case(
     level: Level,
     budget: Budget,
 ) -> PieceProof | Different | str:
-    """Return the proof of one case, a difference that was replayed, or why there is neither."""
+    """Decide one case: return its proof, a difference that was replayed, or the reason why there is neither."""
     measures = reduction.measures
     first, second = reduction.reduced(left), reduction.reduced(right)
     require_layers(first, left)
@@ -1012,7 +1023,7 @@ def _replay(
     phi: Formula, psi: Formula, S: Stream, reduction: Reduction, one_way: bool, level: Level, shortest: bool,
     budget: Budget,
 ) -> Different | str:  # fmt: skip
-    """Return the difference on a stream. If there is none, because the stream may not be real, return the reason."""
+    """Return the difference on a stream; if there is none, because the stream cannot exist, return the reason."""
     try:
         return replayed(phi, psi, S, one_way, level, shortest, budget)
     except InternalError:
@@ -1058,7 +1069,7 @@ def clocked_automaton(phi: Formula, algebra: Algebra, types: dict[Predicate, Seq
 
 
 def selects_parts(phi: Formula) -> bool:
-    """Return whether a reduced formula has NXT, LAST or MAX around a part with its own window or register."""
+    """Return whether a reduced formula has NXT, LAST or MAX around a part that has its own window or register."""
     selecting = (psi for psi in cel.subformulas(phi) if type(psi) in MONITORS)
     return any(name.startswith((FIRST_OF, HELD)) for psi in selecting for name in variables_in(psi))
 
@@ -1171,7 +1182,8 @@ def _bounds(zone: Zone) -> tuple[tuple[int | None, ...], ...]:
 def tick_of(measures: Measures, parts: Sequence[Width]) -> Fraction:
     """Return a unit of time, in seconds, of which all relevant differences are multiples.
 
-    Rational times need a unit smaller than any difference of sums of widths, divided by the number of events between.
+    If times are rational, the unit must be smaller than any difference between sums of widths, divided by the number of
+    events between.
     """
     if measures.type_of(TIME) == "int":
         return Fraction(1)
@@ -1259,8 +1271,8 @@ def _put_keys(rows: Sequence[dict[str, Value | None]], key: str, reduction: Redu
 
 
 def _put_held(rows: Sequence[dict[str, Value | None]], held: Sequence[Held], measures: Measures) -> bool:
-    """Give equal values to events that must have equal values, and different values to others; return whether this is
-    possible.
+    """Give equal values to events that must have equal values, and different values to all others; return whether it
+    succeeds.
     """
     for group in measures.groups:
         places: dict[tuple[int, int], list[tuple[dict[str, Value | None], str]]] = {}
@@ -1342,8 +1354,9 @@ def _values_in_zones(
 
 
 def _zone(value: Value | None, last: Value | None, widths: Sequence[Width]) -> int:
-    """Return the index of the least width that is not below a value's distance from the last value; the number of
-    widths if there is no such width.
+    """Return the index of the least width that is at least the distance of a value from the last value.
+
+    Return the number of widths if there is no such width.
     """
     if isinstance(value, datetime) and isinstance(last, datetime):
         distance: Width = abs((last - value).total_seconds())

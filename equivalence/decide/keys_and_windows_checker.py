@@ -232,7 +232,7 @@ def equal_values(atom: cel.Condition) -> tuple[pred.Attribute, pred.Attribute] |
 
 
 def holders_of_end(phi: cel.Formula) -> frozenset[str]:
-    """Return the variables that surely hold the event at the end of the interval."""
+    """Return the variables that hold the event at the end of the interval in every valuation."""
     if isinstance(phi, cel.EventAtom):
         return frozenset([phi.type])
     if isinstance(phi, cel.Seq | cel.ContiguousSeq):
@@ -286,7 +286,7 @@ def surely_bound(phi: cel.Formula) -> frozenset[str]:
 
 
 def _holds_something(phi: cel.Formula) -> bool:
-    """Return whether each valuation surely holds some event."""
+    """Return whether every valuation holds some event."""
     return bool(surely_bound(phi)) or not any(isinstance(psi, cel.Project) for psi in cel.subformulas(phi))
 
 
@@ -442,7 +442,7 @@ class UnaryReading:
 
 
 def _by_alternatives(phi: cel.Formula) -> cel.Formula:
-    """Return the formula with OR outside of the filters that compare a variable which only one side binds."""
+    """Move OR out of the filters that compare a variable which only one side of the OR binds."""
     if children(phi):
         phi = rebuilt(phi, [_by_alternatives(psi) for psi in children(phi)])
     if isinstance(phi, cel.Filter):
@@ -476,7 +476,7 @@ def _flattened(condition: cel.Condition) -> list[cel.Condition]:
 def _reached(
     pair: tuple[pred.Attribute, pred.Attribute], pairs: Sequence[tuple[pred.Attribute, pred.Attribute]]
 ) -> set[str]:
-    """Return the variables that the pairs make equal to the variables of this pair."""
+    """Return the variables that the pairs make equal to one of this pair."""
     reached = {str(a.variable) for a in pair}
     for _ in pairs:
         for a, b in pairs:
@@ -486,7 +486,7 @@ def _reached(
 
 
 def _names_in(phi: cel.Formula) -> set[str]:
-    """Return the variables that may hold an event, with the names of registers that events are compared with."""
+    """Return the variables that may hold an event, and the names of registers with which events are compared."""
     atoms = (psi for psi in cel.subformulas(phi) if isinstance(psi, cel.EventAtom | cel.In))
     tests = (a for psi in cel.subformulas(phi) if isinstance(psi, cel.Filter) for a in cel.atoms(psi.condition))
     return {psi.type if isinstance(psi, cel.EventAtom) else psi.variable for psi in atoms} | {
@@ -514,7 +514,7 @@ def _conjunction(literals: Sequence[Predicate]) -> Predicate | None:
 
 
 def _one_value(compared: ComparedAttributes, key: str, wanted: Truths) -> bool:
-    """Return whether the true tests leave exactly one value."""
+    """Return whether exactly one value satisfies the tests that are true."""
     for test, yes in zip(compared.tests_of(key), wanted, strict=True):
         if yes and isinstance(test, pred.Comparison) and test.comparator == "=":
             return True
@@ -637,7 +637,7 @@ def _check_clocked(
     certificate: Certificate,
     algebra: Algebra,
 ) -> None:
-    """Raise NotProved if the pairs of a case with windows on parts are no proof."""
+    """Raise NotProved if the pairs of a case with windows on parts do not form a proof."""
     compared = reading.compared
     ends, tick = compared.widths.get(TIME, []), _tick(reading)
     edges = [*(int(Fraction(w) / tick) if w < math.inf else math.inf for w in ends), math.inf]
@@ -683,7 +683,7 @@ def _check_clocked(
 def _options(
     compared: ComparedAttributes, reading: UnaryReading, algebra: Algebra, type_: int
 ) -> tuple[AttributeOptions, ...]:
-    """Return for each attribute that registers compare the values that it may have in events of a type."""
+    """Return for each attribute that registers hold the values that it may have in events of a type."""
 
     def is_in(P: Predicate) -> bool:
         return bool(algebra.mask(P) >> type_ & 1)
@@ -773,10 +773,10 @@ def _check_relation(
     limits: tuple[int, ...],
     claim: str,
 ) -> None:
-    """Raise NotProved if the pairs do not prove that both automata accept the same real streams.
+    """Raise NotProved if the pairs do not prove that both automata accept the same streams.
 
-    A stream is real if, of two events near the last one, the later is at least as near, and if its last event may be
-    the last. limits: for each attribute of windows, the zone of values outside every window.
+    Only streams that can exist count: of two events near the last one, the later is at least as near, and the last
+    event can be the last. limits: for each attribute of windows, the zone of values outside every window.
     """
     n = sides.left.states
     count = n + sides.right.states

@@ -81,7 +81,7 @@ def has_complex_event(phi: Formula, S: Stream, C: frozenset[int], budget: Budget
 def streams_of(letters: Sequence[Event], longest: int, most: int, schema: Schema | None = None) -> Iterator[Stream]:
     """Yield all streams of these events of length 1, 2, and so on up to the longest.
 
-    It stops before a length with which there would be more than `most` streams. Length 1 is always included.
+    Stop before a length if its streams would make more than `most`. Length 1 is always included.
     """
     number = 0
     for length in range(1, longest + 1):

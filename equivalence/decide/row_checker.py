@@ -1,9 +1,10 @@
 """Check whether a certificate proves its claim about two clauses of MATCH_RECOGNIZE, without code of the search.
 
 The check trusts the parser, the list of conditions, and the solver, which proves each fact again. It follows the
-patterns by ordered partial derivatives: what remains of a pattern after a row, in the order of preference. On each word
-that no fact excludes, the match is the first derivative that can be empty. Two matches are the same if their rows have
-the same labels. There are finitely many derivatives, so the check ends.
+patterns by ordered partial derivatives: what remains of a pattern after a row, in the order of preference. A word says
+which conditions are true in each row; facts exclude words that no table has. On each other word, the match is given by
+the first derivative that can be empty. Two matches are the same if their rows have the same labels. There are finitely
+many derivatives, so the check ends.
 """
 
 from __future__ import annotations
@@ -35,10 +36,10 @@ Rest: TypeAlias = tuple[rows.Pattern | RowIteration, ...]
 
 
 class CheckedSide(NamedTuple):
-    """Holds what remains of one clause's pattern after the rows so far.
+    """What remains of the pattern of one clause after the rows so far.
 
-    left: the rests, the preferred first, each with a number; equal numbers mean rows with equal labels. match: the
-    number of the match if no rest is completed; None for no match.
+    left: the remaining patterns, the preferred first, each with a number; equal numbers mean that the rows have equal
+    labels. match: the number of the match if no remaining pattern is completed; None for no match.
     """
 
     left: tuple[tuple[Rest, Hashable], ...]
@@ -82,7 +83,7 @@ def _flaw(certificate: Certificate, budget: Budget) -> str | None:
 
 @dataclass(frozen=True)
 class _Followed:
-    """A search through the patterns of two clauses, on all words that no fact excludes."""
+    """A search through the patterns of two clauses, on all words that the facts allow."""
 
     certificate: Certificate
     facts: tuple[Fact, ...]
@@ -165,9 +166,10 @@ class _Followed:
 
 
 def _options(side: CheckedSide, begins: bool, longest: bool) -> tuple[list[tuple[str, Rest, Hashable]], Hashable]:
-    """Return the ways to take another row (variable, rest, number), and the match if none of them is completed.
+    """Return the ways to take another row (variable, remaining pattern, number), and the match if none of them is
+    completed.
 
-    If the longest match is wanted, they include ways that are less preferred than a completed rest.
+    If the longest match is wanted, the ways include those that are less preferred than a completed pattern.
     """
     taken: list[tuple[str, Rest, Hashable]] = []
     completed: list[Hashable] = []
@@ -191,7 +193,7 @@ def _ended(side: CheckedSide) -> Hashable:
 def _ways(
     rest: Rest, begins: bool, ends: bool, seen: set[tuple[Rest, bool]]
 ) -> Iterator[tuple[str | None, Rest, bool]]:
-    """Yield the variables that may take the next row, the preferred first, each with the rest and `ends`.
+    """Yield the variables that may take the next row, the preferred first, each with the remaining pattern and `ends`.
 
     None in place of a variable means that the pattern is completed. begins, ends: whether the partition begins here, or
     must end here.
@@ -237,7 +239,7 @@ def _ways(
 
 
 def _expand_iteration(now: RowIteration) -> list[Rest]:
-    """Return the rests for another iteration and for a stop, where they are allowed, the preferred first.
+    """Return the patterns that remain for another iteration and for a stop, if these are allowed, the preferred first.
 
     An unbounded quantifier stops after an iteration without rows, if it has its least number of iterations.
     """

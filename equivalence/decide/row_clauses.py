@@ -1,9 +1,9 @@
 """Decide whether two clauses of MATCH_RECOGNIZE, with conditions on columns only, find the same matches in every table.
 
 A word says for each row which conditions are true. At first the search assumes that a table may have any word. If
-matches differ on a word that no table has, a fact that excludes the word is added, and the search continues. So a
-verdict "the same" holds for every table. A difference is shown on a table, and checked there with the reference
-evaluator.
+matches differ on a word that no table has, a fact that excludes the word is added, and the search continues. So if it
+finds no difference, the matches are the same in every table. A difference is shown on a table, and checked there with
+the reference evaluator.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ Key: TypeAlias = Hashable
 class OrderedThreads(NamedTuple):
     """The states that may take the next row, the preferred first, with the numbers of their labels.
 
-    best: the match if no thread completes. ended: the match if the partition ends here. Both may be None, for no match.
+    best: the match if no thread completes. ended: the match if the partition ends here. Either may be None, which means
+    that there is no match.
     """
 
     open: tuple[tuple[int, Key], ...]
@@ -55,8 +56,9 @@ class OrderedThreads(NamedTuple):
 class SearchState(NamedTuple):
     """A state of the search between two rows.
 
-    threads: those of both clauses; None before the matches start. known: how far each fact is matched (`known_after`).
-    begins: whether the next row is the first of the partition. row_taken: whether the threads have taken a row.
+    threads: those of both clauses; None before the matches start. known: how many rows of each fact the word ends with
+    (`known_after`). begins: whether the next row is the first of the partition. row_taken: whether the threads have
+    taken a row.
     """
 
     threads: tuple[OrderedThreads, OrderedThreads] | None
@@ -82,7 +84,7 @@ class SeparationSearch:
 
     @cached_property
     def before(self) -> bool:
-        """Return whether rows before the start of the matches can make a difference."""
+        """Return whether rows before the start of a match can make a difference."""
         return self.clauses.reach("PREV") > 0 or any(way.start for A in self.automata for way in A.first)
 
     def separation(self, facts: Sequence[Fact]) -> Word | None:
@@ -122,7 +124,7 @@ class SeparationSearch:
     def after(self, now: SearchState, facts: Sequence[Fact]) -> Iterator[tuple[Letter, SearchState]]:
         """Yield each letter that the next row may have, with the state after it.
 
-        A letter has only the conditions that threads evaluate.
+        A letter says which conditions are true, only for those that threads evaluate.
         """
         if now.threads is None:
             begun = tuple(
@@ -175,8 +177,8 @@ def threads_of(
 ) -> OrderedThreads:
     """Return the threads that may take the next row.
 
-    alive: the transitions and the key of each thread that took the last row. best: the match if none of them completes.
-    longest: whether threads continue after a preferred one is completed, because a longer match wins.
+    alive: the transitions and the key of each thread that took the last row. best: the match if none of these threads
+    completes. longest: whether threads continue after a preferred one is completed, because a longer match wins.
     """
     found: dict[int, Key] = {}
     ended: Key | None = None
@@ -227,9 +229,9 @@ def compare(
 ) -> Equivalent | Contained | Different:
     """Return the verdict on two clauses. Raises BudgetExceeded, and Unsupported if the clauses cannot be decided.
 
-    The matches are compared, not the results of MEASURES. If both clauses start the same match, or none, at each row,
-    they have the same matches for every AFTER MATCH SKIP. If they differ at some row, containment is proved only for
-    clauses that search for a match at every row.
+    The matches are compared, not the results of MEASURES. If at each row both clauses start the same match, or no
+    match, they have the same matches for every AFTER MATCH SKIP. If they differ at some row, containment is proved only
+    for clauses that search for a match at every row.
     """
     asked = ClauseComparison(ClausePair.from_clauses(left, right, schema), claim, level, schema, budget)
     if claim == "contained" and (found := asked.difference("contained")) is not None:
@@ -272,7 +274,8 @@ class ClauseComparison:
     def difference(self, starting: Claim) -> Different | None:
         """Return a difference of the clauses, if the matches that start at some row refute the claim `starting`.
 
-        Return None if no row does. Raises Unsupported if a row may, but no table is found on which the clauses differ.
+        Return None if there is no such row. Raises Unsupported if there may be one, but no table is found on which the
+        clauses differ.
         """
         left, right = self.clauses.left, self.clauses.right
         search = SeparationSearch(
@@ -340,7 +343,7 @@ def parts_without_rows(q: MatchRecognize, schema: Schema | None = None) -> list[
 
 
 def idle_quantifiers(q: MatchRecognize, schema: Schema | None = None) -> list[rows.Quantified]:
-    """Return the reluctant quantifiers of a clause that could be greedy without changing any match.
+    """Return the reluctant quantifiers of a clause that could be greedy without any change of its matches.
 
     The list is empty if conditions look at more than columns. Raises BudgetExceeded.
     """
@@ -354,7 +357,9 @@ def made_greedy(p: Any, quantifier: rows.Quantified) -> Any:
 
 
 def _same(q: MatchRecognize, left: rows.Pattern, right: rows.Pattern, schema: Schema | None) -> bool:
-    """Return whether both patterns match with the same labels at every row of every table; False if not decided."""
+    """Return whether both patterns match with the same labels at every row of every table; False if that is not
+    decided.
+    """
 
     def clause(p: rows.Pattern) -> MatchRecognize:
         define = ((A, conditions.get(A.removesuffix(OTHER))) for A in MatchRecognize(p).primary)
@@ -414,7 +419,7 @@ Why: TypeAlias = Literal["NULL", "no row", "one row", "contradiction"]
 
 @dataclass(frozen=True)
 class NeverTrue:
-    """A variable whose condition is never true, the part that causes it, and why.
+    """A variable whose condition is never true, the part of the condition that causes it, and why.
 
     The part is always NULL, looks at a row that never exists, compares a row with itself, or contradicts itself.
     """
@@ -513,7 +518,7 @@ class DefineConditions:
 class _View:
     """The rows that the condition of a variable sees.
 
-    depth: the place of the variable's row in the frame; None if it may be any place.
+    depth: the number of the variable's row in the frame; None if it is unknown.
     """
 
     conditions: DefineConditions

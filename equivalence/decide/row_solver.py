@@ -126,7 +126,7 @@ class ClausePair:
 
 
 def _place(q: MatchRecognize) -> tuple[str, frozenset[str]]:
-    """Return where AFTER MATCH SKIP goes; if it names a variable, also the primary variables of that variable."""
+    """Return where AFTER MATCH SKIP goes; for a variable, also return the primary variables that it stands for."""
     return q.skip.to, frozenset() if q.skip.variable is None else q.unions[q.skip.variable]
 
 
@@ -174,7 +174,7 @@ def known_after(
 
 
 def may_end(facts: Sequence[Fact], known: frozenset[tuple[int, int]]) -> bool:
-    """Return whether a partition may end after rows with these pairs of `known_after`."""
+    """Return whether a partition may end after rows that have led to these pairs of `known_after`."""
     return all(n < len(facts[i].rows) for i, n in known)
 
 
@@ -229,8 +229,8 @@ class ValuePoint(NamedTuple):
 class SymbolicRows:
     """Some rows of a partition, and the rows around them that conditions look at, as z3 terms.
 
-    exact: True to find a table, where arithmetic is assumed to be exact; False for facts, which hold for every
-    rounding.
+    exact: True to find a table, with arithmetic that is assumed to be exact; False to prove facts, which must hold for
+    every rounding.
     """
 
     def __init__(self, clauses: ClausePair, schema: Schema | None, number: int, exact: bool) -> None:
@@ -549,7 +549,7 @@ class SymbolicRows:
         return z3.And(x.kind == TRUTH, x.at == 1), z3.And(x.kind == TRUTH, x.at == 0)
 
     def _compared(self, comparator: str, x: ValuePoint, y: ValuePoint) -> Truth:
-        """Compare values of the same kind, where NaN is also a number; a comparison of different kinds is NULL."""
+        """Compare values of the same kind, where NaN is also a number. A comparison of different kinds is NULL."""
         ordered = z3.And(x.kind == y.kind, x.kind != NULL, x.kind != NAN)
         unordered = z3.And(among(x.kind, (NUMBER, NAN)), among(y.kind, (NUMBER, NAN)), z3.Not(ordered))
         true = z3.Or(z3.And(ordered, COMPARE[comparator](x.at, y.at)), z3.And(unordered, comparator == "<>"))
@@ -583,7 +583,7 @@ def _flags_first(pattern: str) -> str:
 
 
 def _of_text(e: rows.RowCall, text: str) -> Nullable:
-    """Return the value of a function call if its argument that depends on a column is this text."""
+    """Return the value of a function call if this text is its argument that depends on a column."""
     return combined(e, [text if rows.lookups(one) else _folded(one) for one in e.arguments], STANDARD)
 
 
@@ -592,7 +592,7 @@ def _point(kind: int, at: Any) -> ValuePoint:
 
 
 def _unknown(function: str, *of: ValuePoint) -> ValuePoint:
-    """Return an unknown value of a function, which is the same whenever the arguments are the same."""
+    """Return an unknown value of a function. It is the same whenever the arguments are the same."""
     given = [part for one in of for part in one]
     sorts = [part.sort() for part in given]
     kind, at = (z3.Function(f"{function} {sort}", *sorts, sort) for sort in (z3.IntSort(), z3.RealSort()))
@@ -719,7 +719,9 @@ class _Question:
         return TIME if spans else next((KINDS[value_type_of(value)][0] for value in found), NUMBER)
 
     def least(self, known: list[Any], schema: Schema | None) -> Stream:
-        """Return a table with the least possible integer in each cell, so that it does not depend on the solver."""
+        """Return a table with the least possible integer in each cell, so that the table does not depend on the
+        solver.
+        """
         cells = [self.rows.cell(name, r) for r in range(self.rows.number) for name in self.rows.names if name != TYPE]
         for x in cells if len(cells) <= MADE_LEAST else ():
             for n in range(SMALL + 1):
@@ -746,7 +748,7 @@ class _Question:
         return Stream(events, schema)
 
     def _typed(self, name: str, value: Value | None) -> Value | None:
-        """Return a value of the column's type; a float column has no integers, whose division differs."""
+        """Return a value of the column's type. A float column gets no integers, because their division differs."""
         return float(value) if type(value) is int and self.rows.types.get(name) == "float" else value
 
     def _texts(self, points: Iterable[Fraction]) -> dict[Fraction, str]:
