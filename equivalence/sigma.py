@@ -315,6 +315,10 @@ class LogSearch:
         self.coerced = list(dict.fromkeys((name, change) for query in queries for _, name, change in _coercions(query)))
         self.tested = [name for name in dict.fromkeys(fields_) if name not in known and not name.endswith(NULL)]
         self.null = list(dict.fromkeys(name for rule in self.detections for name in _fields_with_null(rule)))
+        nodes = (node for rule in self.detections for node in subtrees(rule.condition))
+        bounds = (n.right for n in nodes if isinstance(n, eql.FieldComparison) and n.comparator in sigma.SIGNS)
+        values = (one.value for one in bounds if isinstance(one, eql.FieldConstant))
+        self._bounds_compared = [abs(value) for value in values if isinstance(value, int | float)]
         self._spans = sorted({rule.seconds * SECOND for rule in self.correlations})
         self._linked = _find_linked_fields(self.correlations)
         self._events: dict[tuple[int, int], tuple[_Draft, Event]] = {}  # a draft is kept, so that its identity is
@@ -710,6 +714,9 @@ class LogSearch:
                     found.append(draft.having(other, own.swapcase()))
             elif change is _as_number and isinstance(own, int | float):
                 found.append(draft.having(name, f"{own:.15g}"))
+            elif change is _above_numbers:  # in the order of texts, 9 is more than 10, and 100 less than 5
+                digits = len(str(trunc(max(self._bounds_compared, default=0))))
+                found += (draft.having(name, text) for text in ("9", f"1{'0' * digits}"))
         return found
 
     def _bounds(self) -> set[float]:
@@ -1315,6 +1322,10 @@ def features_of(rule: sigma.SigmaRule) -> Iterator[str]:
         for node in subtrees(rule.condition):
             if isinstance(node, eql.NegatedCondition):
                 yield "not"
+            elif isinstance(node, eql.FieldComparison) and isinstance(node.right, eql.EventField):
+                yield "fieldref"
+            elif isinstance(node, eql.FieldComparison) and node.comparator in sigma.SIGNS:
+                yield "compared"
             elif isinstance(node, eql.ValueLookup) and node.operator in ("in~", "like~") and has_case(node):
                 yield from ("text", *(["whole-text"] * (node.operator == "in~")))
             elif isinstance(node, eql.ValueLookup) and node.operator in ("in", "like"):

@@ -7,10 +7,11 @@ counts and those of temporal correlations are two axes, because converters write
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import trunc
 from typing import Any
 
@@ -40,6 +41,7 @@ from cerify.semantics.sigma.parse import load_documents
 from cerify.semantics.sigma.reading import SigmaReading, SigmaWindow
 from cerify.semantics.sigma.syntax import (
     NUMERIC,
+    SIGNS,
     TEMPORAL,
     SigmaCorrelation,
     SigmaDetection,
@@ -150,6 +152,25 @@ AXES = axes(
         "texts with cased: match in their own case; in any case",
     ),
     Axis(
+        "fieldref",
+        ("exact", "folded"),
+        ("fieldref",),
+        "fieldref: compares the case of texts; ignores their case",
+    ),
+    Axis(
+        "compared-texts",
+        ("false", "as-numbers", "as-texts"),
+        ("compared",),
+        "gt, gte, lt and lte of a text: are false; compare the number that it says, if it says one; compare it with "
+        "the text of the number",
+    ),
+    Axis(
+        "added-texts",
+        ("left-out", "numbers"),
+        NUMERIC,
+        "texts that say numbers, in sums, averages and percentiles: are left out; are numbers",
+    ),
+    Axis(
         "nulls",
         ("there", "absent"),
         ("exists",),
@@ -207,8 +228,8 @@ AXES = axes(
     ),
 )
 
-OF_CONDITIONS = tuple(AXES[name] for name in ("cased", "network-parentheses", "networks", "nulls"))
-"""The axes about the conditions of detections."""
+OF_CONDITIONS = ("network-parentheses", "networks", "cased", "fieldref", "compared-texts", "nulls")
+"""The axes about the conditions of detections, in the order in which `_change_condition` applies them."""
 
 
 @dataclass(frozen=True)
@@ -295,7 +316,11 @@ class LogOfConverter(LogOfRules):
     def _values_counted(self, rule: SigmaCorrelation, number: int, alert: SigmaAlert) -> tuple[Value, ...] | None:
         if alert.rule in self.correlations and self.choices["alert-fields"] == "group":
             return None
-        return super()._values_counted(rule, number, alert)
+        values = super()._values_counted(rule, number, alert)
+        if values is None and rule.kind in NUMERIC and self.choices["added-texts"] == "numbers":
+            written = (_number_in(self.value_of(alert, field)) for field in rule.values[number])
+            values = tuple(value for value in written if value is not None) or None
+        return values
 
     def value_of(self, alert: SigmaAlert, field: str) -> Value | None:
         if alert.events and self.choices["alert-fields"] == "each":
@@ -389,7 +414,7 @@ def find_matches(q: SigmaQuery, S: Sequence[Event], choices: Choices, output: Ou
 def change_thresholds(rule: SigmaRule, choices: Choices, documents: Mapping[str, Document]) -> SigmaRule:
     """Return the rule with its thresholds, and the conditions of its detections, changed by the choices."""
     if not isinstance(rule, SigmaCorrelation):
-        return _change_condition(rule, *(choices[axis.name] != axis.default for axis in OF_CONDITIONS))
+        return _change_condition(rule, *(choices[name] for name in OF_CONDITIONS))
     rule = replace(rule, rules=tuple(change_thresholds(part, choices, documents) for part in rule.rules))
     thresholds: Any = rule.thresholds
     if choices["constants"] == "truncated":
@@ -421,28 +446,72 @@ def change_thresholds(rule: SigmaRule, choices: Choices, documents: Mapping[str,
 
 
 @lru_cache(maxsize=256)
-def _change_condition(rule: SigmaDetection, folds: bool, loses: bool, texts: bool, nulls: bool) -> SigmaDetection:
-    """Return a detection as a converter writes it, with the other values of the axes in OF_CONDITIONS that are true."""
-    condition = lose_network_parentheses(rule.condition) if loses else rule.condition
-    condition = compare_networks_as_texts(condition) if texts else condition
-    condition = _without_cased(condition) if folds else condition
-    condition = lose_nulls(condition) if nulls else condition
+def _change_condition(rule: SigmaDetection, *values: str) -> SigmaDetection:
+    """Return a detection as a converter writes it with these values of the axes in OF_CONDITIONS."""
+    condition = rule.condition
+    for name, value in zip(OF_CONDITIONS, values, strict=True):
+        if value != AXES[name].default:
+            condition = CHANGES[name, value](condition)
     return rule if condition == rule.condition else replace(rule, condition=condition)
 
 
-def _without_cased(condition: eql.Condition) -> eql.Condition:
-    """Return a condition whose tests of texts ignore case."""
+def _in_tests(change: Callable[[eql.Condition], eql.Condition]) -> Callable[[eql.Condition], eql.Condition]:
+    """Return a function that changes each test of a condition."""
 
-    def folded(node: eql.Condition) -> eql.Condition:
-        if (
-            isinstance(node, eql.ValueLookup)
-            and node.operator in FOLDED
-            and any(isinstance(v, str) for v in node.values)
-        ):
-            return eql.ValueLookup(FOLDED[node.operator], node.term, node.values)
-        return rebuilt(node, [folded(part) for part in children(node)])
+    def changed(node: eql.Condition) -> eql.Condition:
+        other = change(node)
+        return rebuilt(node, [changed(part) for part in children(node)]) if other is node else other
 
-    return folded(condition)
+    return changed
+
+
+def _ignore_case(node: eql.Condition) -> eql.Condition:
+    """Return a test of texts without its case; other conditions as they are."""
+    if isinstance(node, eql.ValueLookup) and node.operator in FOLDED and any(isinstance(v, str) for v in node.values):
+        return eql.ValueLookup(FOLDED[node.operator], node.term, node.values)
+    return node
+
+
+def _ignore_case_of_fields(node: eql.Condition) -> eql.Condition:
+    """Return a test that two fields are equal, or equal texts without case; other conditions as they are."""
+    match node:
+        case eql.FieldComparison("==", eql.EventField() as one, eql.EventField() as other):
+            begins = tuple(eql.FunctionCall("startsWith", True, pair) for pair in ((one, other), (other, one)))
+            return eql.AnyConditions((node, eql.AllConditions(begins)))
+    return node
+
+
+def _compare_texts(node: eql.Condition, as_numbers: bool) -> eql.Condition:
+    """Return a comparison with a number that also compares texts; other conditions as they are."""
+    match node:
+        case eql.FieldComparison(sign, eql.EventField() as field, eql.FieldConstant(bound)) if sign in SIGNS:
+            number = eql.FunctionCall("number", False, (field,))
+            of_texts = (number, node.right) if as_numbers else (field, eql.FieldConstant(f"{bound:.15g}"))
+            return eql.AnyConditions((node, eql.FieldComparison(sign, *of_texts)))
+    return node
+
+
+CHANGES: Mapping[tuple[str, str], Callable[[eql.Condition], eql.Condition]] = {
+    ("network-parentheses", "lost"): lose_network_parentheses,
+    ("networks", "texts"): compare_networks_as_texts,
+    ("cased", "folded"): _in_tests(_ignore_case),
+    ("fieldref", "folded"): _in_tests(_ignore_case_of_fields),
+    ("compared-texts", "as-numbers"): _in_tests(partial(_compare_texts, as_numbers=True)),
+    ("compared-texts", "as-texts"): _in_tests(partial(_compare_texts, as_numbers=False)),
+    ("nulls", "absent"): lose_nulls,
+}
+"""What a converter makes of a condition, by axis and value."""
+
+
+NUMBER = re.compile(r"\s*(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*")
+
+
+def _number_in(value: Value | None) -> float | None:
+    """Return the number that a value is, or that a text says; else None."""
+    if isinstance(value, str):
+        written = NUMBER.fullmatch(value)
+        return None if written is None else float(written[1])
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 FOLDED: Mapping[str, eql.MatchOperator] = {"in": "in~", "like": "like~"}
