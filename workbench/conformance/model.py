@@ -384,7 +384,12 @@ def match_number_text(match: Match) -> str:
 
 
 def shown_match(match: Match) -> str:
-    """Return a match as text, such as {0, 2} at 2, with its bindings and its result if it has them."""
+    """Return a match as text, such as {0, 2} at 2, with its bindings and its result if it has them.
+
+    Of a match with a result alone, as `of_output` makes them for "groups", only the result is shown.
+    """
+    if match.result is not None and match == Match(0, (), None, match.result):
+        return match.result.text
     text = f"{{{', '.join(map(str, match.events))}}} at {match.at}"
     if match.bindings is not None:
         bound = ", ".join(f"{A}: {', '.join(map(str, positions))}" for A, positions in match.bindings)

@@ -177,11 +177,33 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
             own = [a for a in self.log.alerts(rule) if a.at == at]
             for alert in own:
                 yield f"{rule.name} raises an alert here, with the events {braces(alert.events)}"
+                yield from self._other_events(rule, alert, named)
             several = f"{rule.name}: " * (len(self.rules.rules) > 1)
             reasons = [] if own else [*self._rejected(rule, at)]
             if isinstance(rule, SigmaCorrelation):
                 reasons += self._rejected_events(rule, at, named, "; ".join(reasons))
             yield from (f"{several}{reason}" for reason in dict.fromkeys(reasons))
+
+    def _other_events(self, rule: SigmaRule, alert: SigmaAlert, named: ComplexEvent) -> Iterator[str]:
+        """Yield the reason why the alert at a position has its own events and not the named events."""
+        missing = sorted({*alert.events} - named)
+        if not named or isinstance(rule, SigmaDetection):
+            return
+        if rule.kind != "temporal_ordered":
+            if missing:
+                yield f"an alert of {rule.kind} has all events of the window: {_places(missing)} too"
+            return
+        time = self.log.times[alert.at] or 0
+        windows = [self.log.window(rule, of, alert.at, time) for of in self.groups(rule).values()]
+        inside = [one for window in windows if any(o.at == alert.at for o in window) for one in window]
+        if named <= {p for one in inside for p in one.alert.events} and missing:
+            length = len(self.log.longest_chain(inside, {alert.at}))
+            chosen = [one for one in inside if {*one.alert.events} <= named]
+            if len(self.log.longest_chain(chosen, {alert.at})) < length:
+                yield f"an alert of temporal_ordered has the longest chain of rules in their order: {length} rules"
+            else:
+                latest = f"{_places(missing)}, not {_places(sorted(named - {*alert.events}))}"
+                yield f"of several chains of {length} rules, an alert has the one with the latest events: {latest}"
 
     def _rejected(self, rule: SigmaRule, at: int) -> Iterator[str]:
         if isinstance(rule, SigmaDetection):

@@ -20,6 +20,7 @@ from cerify import api
 from cerify.automata.sigma import count_alerts, unsupported_rules
 from cerify.commands.rules import cases_of_rules
 from cerify.conformance.cases import claims_of_json, load
+from cerify.conformance.model import of_output, shown_match
 from cerify.equivalence.sigma import (
     PROFILES,
     SameRules,
@@ -40,7 +41,7 @@ from cerify.protocol import MatchesAnswer, answer_of_json
 from cerify.semantics.arguments import Budget
 from cerify.semantics.ecs import document_of_event, event_of_document
 from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, ParseError, QueryWarning, Unsupported
-from cerify.semantics.events import Event, Stream, result_of
+from cerify.semantics.events import Event, Match, Stream, result_of
 from cerify.semantics.json_events import event_of_json, json_of_event, stream_of_json
 from cerify.semantics.patterns import Pattern, match_same_texts
 from cerify.semantics.sigma.denote import alerts_of, detection_test
@@ -1197,6 +1198,45 @@ def test_what_keeps_a_named_event_out_is_said(event: dict[str, Any], said: str, 
     rule.write_text(WHY_NOT, encoding="utf-8")
     file.write_text("".join(json.dumps({"type": "event", **e}) + "\n" for e in log), encoding="utf-8")
     assert said in run("explain", str(rule), str(file), "--match", "0,1,2")[1]
+
+
+@pytest.mark.parametrize(
+    ("body", "named", "said"),
+    [
+        (
+            {"type": "temporal_ordered", "rules": ["a", "b"]},
+            "0,2",
+            "of several chains of 2 rules, an alert has the one with the latest events: event 1, not event 0",
+        ),
+        (
+            {"type": "temporal_ordered", "rules": ["a", "b"], "condition": {"gte": 1}},
+            "2",
+            "an alert of temporal_ordered has the longest chain of rules in their order: 2 rules",
+        ),
+        ({"type": "temporal", "rules": ["a", "b"]}, "0,2", "has all events of the window: event 1 too"),
+        (
+            {"type": "event_count", "rules": ["a", "b"], "condition": {"gte": 2}},
+            "2",
+            "an alert of event_count has all events of the window: events 0, 1 too",
+        ),
+    ],
+)
+def test_why_an_alert_has_other_events_is_said(
+    body: dict[str, Any], named: str, said: str, tmp_path: Path, run: Run
+) -> None:
+    rule, log = tmp_path / "rule.yml", tmp_path / "log.jsonl"
+    rule.write_text(rules(body), encoding="utf-8")
+    events = ({"type": "event", "time": n, "kind": kind} for n, kind in enumerate("aab"))
+    log.write_text("".join(json.dumps(event) + "\n" for event in events), encoding="utf-8")
+    assert said in run("explain", str(rule), str(log), "--match", named)[1]
+
+
+def test_an_answer_by_groups_is_shown_as_its_group() -> None:
+    """Position 0, which stands for no position, was shown."""
+    match = Match(2, (1, 2), (), result_of({"rule": "t", "group": {"user": "ann"}}))
+    (of_group,) = of_output([match], "sigma", "groups")
+    assert shown_match(of_group) == '{"group": {"user": "ann"}, "rule": "t"}'
+    assert shown_match(match).startswith("{1, 2} at 2")
 
 
 OF_CONDITIONS: list[tuple[dict[str, Any], dict[str, str], list[dict[str, Any]], set[int]]] = [
