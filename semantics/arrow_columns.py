@@ -358,17 +358,25 @@ def value_type_of_column(type_: pa.DataType) -> ValueType | None:
     return "timestamp" if is_.is_timestamp(type_) or is_.is_date(type_) else None
 
 
-def _decoded(column: pa.ChunkedArray, field: str, name: str) -> pa.ChunkedArray:
-    """Replace a dictionary by its values. Raises InputError if they take far more memory than the column does."""
+def require_moderate(column: pa.ChunkedArray, field: str, name: str) -> None:
+    """Raise InputError if the texts of a dictionary take far more memory than the column does."""
     indices = sum(chunk.indices.nbytes for chunk in column.chunks)
     # chunks may share a dictionary, which may be of views, of which Arrow knows no nbytes
     dictionaries = max((chunk.dictionary.get_total_buffer_size() for chunk in column.chunks), default=0)
-    size = sum(map(_bytes_of_texts, column.chunks)) if is_text(column.type.value_type) else 0
-    if size > LARGEST_TEXTS + MOST_REPEATED * (indices + dictionaries):
-        raise InputError(
-            f"{name}, field {field!r}: its texts take {size:,} bytes, but the column has {indices + dictionaries:,}; "
-            "store the texts without a dictionary"
-        )
+    most = LARGEST_TEXTS + MOST_REPEATED * (indices + dictionaries)
+    # none of the texts is longer than the dictionary
+    if is_text(column.type.value_type) and len(column) * dictionaries > most:
+        size = sum(map(_bytes_of_texts, column.chunks))
+        if size > most:
+            raise InputError(
+                f"{name}, field {field!r}: its texts take {size:,} bytes, but the column has "
+                f"{indices + dictionaries:,}; store the texts without a dictionary"
+            )
+
+
+def _decoded(column: pa.ChunkedArray, field: str, name: str) -> pa.ChunkedArray:
+    """Replace a dictionary by its values. Raises InputError if they take far more memory than the column does."""
+    require_moderate(column, field, name)
     if pa.types.is_string_view(column.type.value_type):  # polars has these dictionaries, and Arrow cannot cast them
         column = pa.chunked_array(
             map(_of_plain_texts, column.chunks), pa.dictionary(column.type.index_type, pa.string())

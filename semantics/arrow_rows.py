@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from cerify.semantics.arrow_columns import RowLocation, canonical, first, has_each_text_once
+from cerify.semantics.arrow_columns import RowLocation, canonical, first, has_each_text_once, require_moderate
 from cerify.semantics.arrow_times import times_if_text, times_in_column, times_of_text_column
 from cerify.semantics.arrow_types import ARROW, is_nanoseconds, numbers_of_decimals, type_of_decimals
 from cerify.semantics.errors import InputError
@@ -35,14 +35,12 @@ class ReadTable:
     notes: list[str] = field(default_factory=list)
 
 
-def rows_of_table(
-    table: pa.Table, reading: FieldReading, name: str, place: RowLocation, coded: bool = False
-) -> ReadTable:
+def rows_of_table(table: pa.Table, reading: FieldReading, name: str, place: RowLocation) -> ReadTable:
     """Return the table of a stream: columns have types in ARROW; the columns of type and time have their reserved
     names.
 
-    For messages, `name` is the name of the file, and `place` returns the place of a row. If `coded` is true, event
-    types may stay a dictionary. Raises InputError if there is no column for the type, or if a row has no type.
+    For messages, `name` is the name of the file, and `place` returns the place of a row. Raises InputError if there is
+    no column for the type, or if a row has no type.
     """
     table = with_type(flat_table(table, name, place), reading.type_column, reading.default_type)
     hidden = reading.hidden(table.column_names)
@@ -53,9 +51,7 @@ def rows_of_table(
     columns: dict[str, pa.ChunkedArray] = {}
     for i, (column, origin) in enumerate(zip(table.column_names, in_file, strict=True)):
         if column == TYPE:
-            columns[column] = _renamed(
-                _types(table.column(i), origin, name, place, coded, reading.default_type), reading
-            )
+            columns[column] = _renamed(_types(table.column(i), origin, name, place, reading.default_type), reading)
             continue
         try:
             values = _readable(table.column(i), column, origin, reading, name, place, found)
@@ -125,14 +121,15 @@ def flat_table(table: pa.Table, name: str, place: RowLocation) -> pa.Table:
 
 
 def _types(
-    types: pa.ChunkedArray, origin: str, name: str, place: RowLocation, coded: bool, default_type: str | None
+    types: pa.ChunkedArray, origin: str, name: str, place: RowLocation, default_type: str | None
 ) -> pa.ChunkedArray:
     """Return the column of event types as texts. Numbers become their texts; a list of one element becomes this
-    element.
+    element. A dictionary of distinct texts stays as it is.
     """
-    if coded and not types.null_count and has_each_text_once(types):
+    if not types.null_count and has_each_text_once(types):
         empty = any(pc.any(pc.equal(chunk.dictionary, "")).as_py() for chunk in types.chunks)
         if not empty:
+            require_moderate(types, origin, name)
             return types
     if is_list(types.type) and pc.all(pc.equal(pc.list_value_length(types), 1)).as_py():
         types = pc.list_element(types, 0)

@@ -234,8 +234,7 @@ def _read_file(
             case "jsonl":
                 return read_json_lines(opened, schema, reading)
             case "parquet":
-                rows = _read_parquet(opened, reading.reserved, attributes)
-                return _positioned(rows, schema, reading, opened.name, attributes is not None)
+                return _positioned(_read_parquet(opened, reading.reserved, attributes), schema, reading, opened.name)
             case "arrow":
                 return _positioned(_read_ipc(opened), schema, reading, opened.name)
             case "xes" | "ocel":
@@ -469,13 +468,12 @@ def _stream_of_table(
     reading: FieldReading,
     name: str,
     place: Callable[[int], str],
-    coded: bool = False,
 ) -> Stream:
     """Return the stream of a table's rows. With a schema each value must fit it; without one, reading is lenient."""
     if schema is None:
         from cerify.semantics.arrow_rows import rows_of_table
 
-        found = rows_of_table(table, reading, name, place, coded)
+        found = rows_of_table(table, reading, name, place)
         warn_of_units(name, found.notes)
         S = Stream.from_table(found.table, valid=True)  # each reader has validated its table
         S.unread, S.lists = found.unread, found.lists
@@ -486,15 +484,13 @@ def _stream_of_table(
 
         table, notes = timed_table(table, schema, reading, name, place)
         warn_of_units(name, notes)
-        S = Stream.from_table(fitted_table(table, schema, reading.reserved, name, place, coded), schema)
+        S = Stream.from_table(fitted_table(table, schema, reading.reserved, name, place), schema)
     S.fits = True
     return S
 
 
-def _positioned(
-    table: pa.Table, schema: Schema | None, reading: FieldReading, name: str, coded: bool = False
-) -> Stream:
-    return _stream_of_table(table, schema, reading, name, partial(_position, name, 0), coded)
+def _positioned(table: pa.Table, schema: Schema | None, reading: FieldReading, name: str) -> Stream:
+    return _stream_of_table(table, schema, reading, name, partial(_position, name, 0))
 
 
 def _position(name: str, first: int, row: int) -> str:
@@ -526,7 +522,7 @@ def read_in_parts(source: str | Path, attributes: Set[str]) -> tuple[int, Iterat
                     return
                 table = _validated(pa.Table.from_batches([batch]))
             place = partial(_position, opened.name, first)
-            yield _stream_of_table(table, None, FieldReading(), opened.name, place, True)
+            yield _stream_of_table(table, None, FieldReading(), opened.name, place)
             first += len(table)
 
     return (parquet.metadata.num_rows, parts()) if parquet.metadata.num_rows else None

@@ -161,7 +161,7 @@ class MatchColumns:
         """Return the columns without making an event or a match; each event type serves as a variable."""
         table, number = self._S.table, len(matches)
         found = {"at": pa.array(matches.at, pa.int64()), "events": matches.lists()}
-        coded = table[TYPE].combine_chunks().dictionary_encode()
+        coded = self._S.coded_types
         types = coded.indices.to_numpy()[matches.events]
         owners = np.repeat(np.arange(number), np.diff(matches.offsets))
         codes, firsts = np.unique(types, return_index=True)

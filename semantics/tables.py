@@ -23,7 +23,6 @@ from cerify.semantics.arrow_columns import (
     RowLocation,
     canonical,
     first,
-    has_each_text_once,
     lossless,
     may_be_rounded,
     require_kept,
@@ -505,41 +504,24 @@ def _drop_unnamed(source: CsvSource, table: pa.Table) -> pa.Table:
 
 
 def fitted_table(
-    table: pa.Table,
-    schema: Schema | None,
-    reserved: Mapping[str, str],
-    name: str,
-    place: RowLocation,
-    coded: bool = False,
+    table: pa.Table, schema: Schema | None, reserved: Mapping[str, str], name: str, place: RowLocation
 ) -> pa.Table:
     """Return the table with every column of a type in ARROW and the reserved columns renamed. Raises InputError.
 
-    reserved maps the columns of the event type and of the time to "type" and "time". coded: whether the event types may
-    stay dictionary-encoded. For messages, name is the name of the file, and place returns the place of a row in it.
+    reserved maps the columns of the event type and of the time to "type" and "time". For messages, name is the name of
+    the file, and place returns the place of a row in it.
     """
     in_file = table.column_names
     table = table.rename_columns(rename_fields(in_file, reserved, name))
     fields = dict(zip(table.column_names, in_file, strict=True))  # for messages
-    coded = coded and schema is None and _all_coded(table[TYPE])
-    columns = {
-        column: table[column] if coded and column == TYPE else canonical(table[column], field, name, place)
-        for column, field in fields.items()
-    }
-    if not coded:
-        columns[TYPE] = _types(columns[TYPE], fields[TYPE], schema, place)
+    columns = {column: canonical(table[column], field, name, place) for column, field in fields.items()}
+    columns[TYPE] = _types(columns[TYPE], fields[TYPE], schema, place)
     if TIME in columns and (schema is None or TIME not in schema.attributes):
         columns[TIME] = _times(columns[TIME], fields[TIME], place)
     if schema is not None:
         for column in columns.keys() - {TYPE}:
             columns[column] = _fitted(columns[column], column, fields[column], columns[TYPE], schema, place)
     return pa.table({column: values for column, values in columns.items() if not pa.types.is_null(values.type)})
-
-
-def _all_coded(types: pa.ChunkedArray) -> bool:
-    """Return whether each row has a type, and the dictionary of types has no empty and no repeated text."""
-    if types.null_count or not has_each_text_once(types):
-        return False
-    return not any(pc.any(pc.equal(chunk.dictionary, "")).as_py() for chunk in types.chunks)
 
 
 def _types(types: pa.ChunkedArray, field: str, schema: Schema | None, place: RowLocation) -> pa.ChunkedArray:

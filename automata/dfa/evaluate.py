@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from cerify.automata.dfa.model import DFA, Alphabet, Names, coaccessible_states, require_first
 from cerify.semantics.errors import InternalError
 from cerify.semantics.event_expressions.syntax import START
-from cerify.semantics.events import TYPE, Event, Stream
+from cerify.semantics.events import Event, Stream
 from cerify.semantics.packages import installed, np, pa
 from cerify.semantics.predicates import Both, OfType, Predicate, holds
 
@@ -73,10 +73,7 @@ class Classes:
         """Return the classes of all events of a stream, as an array."""
         if len(S) < SHORT:
             return np.fromiter(map(self.of_event, S), np.int32, len(S))
-        column = S.table[TYPE]
-        if not pa.types.is_dictionary(column.type):
-            column = column.dictionary_encode()
-        encoded = column.combine_chunks()
+        encoded = S.coded_types
         types, codes = encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False)
         if not self.masks:
             return _looked_up([self._class(T, 0) for T in types], codes)
