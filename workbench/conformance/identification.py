@@ -862,6 +862,9 @@ class Identification:
                 clear = [o for o in self.answered if o.question.query not in off or not self.is_blurred(unfit, o)]
             clear = [one for one in clear if self.predictor.answer(one.question, best) == one.answer]
             rivals = {v: self.complete(name, {**best, name: v}, clear) for v in axis.values if v != best[name]}
+            if not axis.operators and best[name] != axis.default:  # it shows without operators of axes without a value
+                plain = [one for one in clear if self.is_apart(unfit, one.question.query)]
+                rivals[axis.default] = self.complete(name, {**best, name: axis.default}, plain)
             possible = {v for v, rival in rivals.items() if rival is not None and self.is_other(best, rival)}
             as_good = [v for v in axis.values if v == best[name] or v in possible]
             hidden = spoilt and best[name] != axis.default
@@ -941,6 +944,10 @@ class Identification:
     def without(self, unfit: Iterable[str], answered: list[Answered]) -> list[Answered]:
         """Return the answers that depend on no axis of `unfit`; if there are none, return all answers."""
         return [one for one in answered if not self.is_blurred(unfit, one)] or answered
+
+    def is_apart(self, unfit: Collection[str], query: str) -> bool:
+        """Return whether a query has no operator of these axes."""
+        return not any(axis.operators and axis.name in unfit for axis in self.predictor.axes_of(query))
 
     def is_blurred(self, unfit: Iterable[str], one: Answered) -> bool:
         """Return whether an answer depends on an axis of `unfit`, for which no value fits.
@@ -1253,6 +1260,7 @@ BESIDE = {
     "overlap@partition": {"overlap": "past-last"},
     "alternatives": {"seq": "nearest"},
     "guard": {"seq": "next-from-left"},
+    "brackets": {"seq": "next-from-left"},
 }
 """For each axis whose values have no effect with default choices, a choice of another axis with which they have one."""
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
 from itertools import chain, islice, product
-from typing import Any, assert_never
+from typing import Any, TypeAlias, assert_never
 
 from cerify.automata.evaluator import Output
 from cerify.hypotheses.interpretation import (
@@ -157,6 +157,13 @@ ALTERNATIVES = Axis(
     ("or",),
     "OR stands for: a choice inside its query; a separate query for each side",
 )
+BRACKETS = Axis(
+    "brackets",
+    ("kept", "dropped"),
+    ("cseq",),
+    "brackets in a sequence with `:` say: which parts are found together; nothing, as the steps are taken one by one, "
+    "and `:` only says whether two events taken are neighbours",
+)
 STRATEGIES = ("strict", "nxt", "last", "max")
 MOST_ALTERNATIVES = 200  # queries that stand for one with OR
 SELECTION_AXES = tuple(map(_selection, STRATEGIES))
@@ -225,6 +232,7 @@ AXES = axes(
     *FILTER_CONDITIONS,
     OR,
     ALTERNATIVES,
+    BRACKETS,
     Axis("and", ("valuations", "events"), ("and",), "AND: the same valuations on both sides; the same events suffice"),
     Axis(
         "all",
@@ -275,12 +283,44 @@ def separate_queries(phi: cel.Formula, choices: Choices) -> list[cel.Formula]:
 
     Raises BudgetExceeded.
     """
-    if choices[ALTERNATIVES.name] == "together":
-        return [phi]
-    queries = list(islice(alternatives(phi), MOST_ALTERNATIVES))
-    if len(queries) == MOST_ALTERNATIVES:
-        raise BudgetExceeded(f"a query with OR stands for {MOST_ALTERNATIVES} queries or more")
+    queries = [phi]
+    if choices[ALTERNATIVES.name] == "apart":
+        queries = list(islice(alternatives(phi), MOST_ALTERNATIVES))
+        if len(queries) == MOST_ALTERNATIVES:
+            raise BudgetExceeded(f"a query with OR stands for {MOST_ALTERNATIVES} queries or more")
+    if choices[BRACKETS.name] == "dropped":
+        # An engine that takes the last event before each one begins with the last step.
+        return [without_brackets(query, from_right=choices["seq"] == "next-from-right") for query in queries]
     return queries
+
+
+Join: TypeAlias = type[cel.Seq] | type[cel.ContiguousSeq]
+
+
+def without_brackets(phi: cel.Formula, from_right: bool) -> cel.Formula:
+    """Return a formula in which each sequence of sequences is one chain of steps, joined from the left or the right."""
+    if not isinstance(phi, cel.Seq | cel.ContiguousSeq):
+        below = [without_brackets(psi, from_right) for psi in children(phi)]
+        return rebuilt(phi, below) if below else phi
+    steps = [(join, without_brackets(step, from_right)) for join, step in _steps_of(phi, cel.Seq)]
+    if from_right:
+        join, whole = steps.pop()
+        for before, step in reversed(steps):
+            join, whole = before, join(step, whole)
+        return whole
+    whole = steps[0][1]
+    for join, step in steps[1:]:
+        whole = join(whole, step)
+    return whole
+
+
+def _steps_of(phi: cel.Formula, join: Join) -> Iterator[tuple[Join, cel.Formula]]:
+    """Yield the steps of a sequence of sequences, each with the operator before it (for the first one, `join`)."""
+    if isinstance(phi, cel.Seq | cel.ContiguousSeq):
+        yield from _steps_of(phi.left, join)
+        yield from _steps_of(phi.right, type(phi))
+    else:
+        yield join, phi
 
 
 def parts(phi: cel.Formula, choices: Choices) -> list[cel.Formula]:
@@ -1050,6 +1090,14 @@ STAGES = (
         ),
     ),
     Stage(
+        ("brackets",),
+        (
+            Template("A ; (B : A)", AB, 5),
+            Template("(A : B) ; C", ABC, 4),
+            Template("(A : B) ; A", AB, 5),
+        ),
+    ),
+    Stage(
         ("loop",),
         (
             Template("A+", AB, 4),
@@ -1225,12 +1273,17 @@ STAGES = (
 
 SHAPES = (
     ("A OR (B : A)", types("B A")),
+    ("(A : B) OR A", types("A B")),
     ("A ; B+ ; C", types("A B B C")),
     ("A ; B:+ ; C", types("A B B C")),
     ("A : B : A:+", types("A B A B A A")),
+    ("A:+ : B : A", types("A A B A B A")),
     ("A : A : B", types("A A A B A A A B")),
+    ("A : B : B", types("A B B B A B B B")),
     ("A:+ ; A", types("A A A")),
+    ("A ; A:+", types("A A A")),
     ("A:+ : A", types("A A A")),
+    ("A : A:+", types("A A A")),
     (
         "A ; B",
         tuple({"type": "AB"[n % 2], "time": 6 - n} for n in range(6)),
@@ -1242,12 +1295,18 @@ SHAPES = (
     ("(A OR A:+) ; B", types("A A B B")),
     ("A ; (B OR B:+)", types("A B B")),
     ("A ; (B : A)", types("A A B B A")),
+    ("(A : B) ; A", types("A B B A A")),
+    ("(A : B) ; C", types("A B B C")),
     ("(A ; B) OR (A : B)", types("A C B A B")),
     ("A ; (A OR (A ; A))", types("A A A")),
+    ("(A OR (A ; A)) ; A", types("A A A")),
     ("A ; (B OR (B ; C))", types("A B C")),
     ("(A OR (A ; B)) ; C", types("A A B C")),
+    ("(B OR (A ; B)) ; C", types("A B C")),
     ("A : (B OR (B : C))", types("A B C")),
+    ("(B OR (A : B)) : C", types("A B C")),
     ("A : (B ; C)", types("A B B C C")),
+    ("(A ; B) : C", types("A A B B C")),
     ("A ; (B ; C)", types("A A B B C")),
     ("A+ ; B+", types("A A B B")),
     ("A:+ ; A:+", types("A A B A")),
