@@ -325,6 +325,7 @@ class LogSearch:
         self._fired: dict[sigma.SigmaDetection, _Draft | None] = {}
         self._values: dict[tuple[str, int], list[Value]] = {}  # by a field and a number
         self._texts: dict[str, list[str]] = {}  # by an operator and regular expressions
+        self._near: dict[tuple[EventLetter, str, str], list[Value]] = {}  # by a draft and a field
 
     def knows(self, query: sigma.SigmaQuery) -> bool:
         """Return whether the detections of a query, and the fields of its groups, are those of this search."""
@@ -538,6 +539,12 @@ class LogSearch:
         """Return other values for a field: the present value in the other case, two values with which the same
         detections find the draft, and one value for each other set of detections.
         """
+        key = draft.letter, repr(draft.more), name
+        if key not in self._near:
+            self._near[key] = self._find_near_values(draft, name)
+        return self._near[key]
+
+    def _find_near_values(self, draft: _Draft, name: str) -> list[Value]:
         own = draft.event(BEGIN).attributes.get(name)
         known = [value for value in self._values_of(name, 1) if value != own]
         if not known:
@@ -1394,7 +1401,8 @@ def make_sigma_tests(query: sigma.SigmaQuery) -> SigmaTests:
                 known[id(log)] = found
         return found
 
-    logs = [log for log in islice(logs_to_try(), 40) if right(log)][:1]
+    logs = list(islice(filter(right, islice(logs_to_try(), 40)), 1))
+    known |= dict.fromkeys(map(id, logs))
     kills: dict[int, list[str]] = {n: [] for n in range(len(logs))}
     equal: list[str] = []
     unfound: list[tuple[str, Judge]] = []
@@ -1410,14 +1418,14 @@ def make_sigma_tests(query: sigma.SigmaQuery) -> SigmaTests:
             if (mutant is not query and _agree(query, mutant, both)) or words in same_readings:
                 equal.append(words)
                 continue
-            own = None if both is search else list(_logs_of_mistake(query, mutant, both))
             for said in (_places, _said):  # many converters say no more than where alerts are
                 killer = _find_separating_log(logs, right, other, said)
                 if killer is None:
-                    tried = islice(logs_to_try(), MOST_LOGS_OF_TESTS) if own is None else own
-                    found = find_log(tried, right, other, said)
-                    logs += [] if found is None else [found]
-                    killer = None if found is None else len(logs) - 1
+                    tried = _logs_of_mistake(query, mutant, both) if both is not search else logs_to_try()
+                    if (found := find_log(islice(tried, MOST_LOGS_OF_TESTS), right, other, said)) is not None:
+                        killer = len(logs)
+                        logs.append(found)
+                        known[id(found)] = None  # so that its alerts are kept
                 if killer is not None:
                     break
             else:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice, product
 from typing import Any, TypeAlias
 
@@ -46,6 +47,10 @@ class EventLetter:
 
     def attributes(self) -> dict[str, Value]:
         """Return the fields as attributes, without the category."""
+        return dict(self._attributes)
+
+    @cached_property
+    def _attributes(self) -> dict[str, Value]:
         found: dict[str, Value] = {}
         for name, values in self.fields:
             for n, value in enumerate(values):

@@ -166,11 +166,13 @@ class LogOfRules:
         return tuple(None if v is None else (kind(v), fold(v) if folds and isinstance(v, str) else v) for v in values)
 
     def _values_counted(self, rule: SigmaCorrelation, number: int, alert: SigmaAlert) -> tuple[Value, ...] | None:
+        if not rule.values[number]:
+            return None
         values = [self.value_of(alert, field) for field in rule.values[number]]
         numeric = rule.kind not in ("event_count", "value_count")
         if any(v is None or (numeric and (isinstance(v, bool) or not isinstance(v, int | float))) for v in values):
             return None
-        return tuple(values) or None  # type: ignore[arg-type]
+        return tuple(values)  # type: ignore[arg-type]
 
     def window(
         self, rule: SigmaCorrelation, group: list[AlertOccurrence], p: int, t: Microseconds

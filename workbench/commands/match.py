@@ -47,14 +47,16 @@ from cerify.languages.language import (
     reading_options,
 )
 from cerify.plan import Plan
-from cerify.semantics.arguments import Budget, Selection, parse_reading, timed_items
+from cerify.semantics.arguments import Budget, Selection, choices, parse_reading, timed_items
 from cerify.semantics.errors import InputError, MissingPackage, TooManyMatches, Unsupported, errors_in
 from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.files import write_bytes
 from cerify.semantics.json_events import parse_json, text_of
 from cerify.semantics.match_frames import MatchColumns, Matches, OutputFormat, shown_cell, written_table
 from cerify.semantics.row_pattern.reading import DialectName, RowReading
+from cerify.semantics.sase.reading import Reading
 from cerify.semantics.schemas import named_values
+from cerify.semantics.sigma.reading import SigmaReading
 from cerify.semantics.values import Value, plain
 from cerify.terminal import echo, echo_lines, on_terminal, printable, table_lines
 
@@ -65,6 +67,11 @@ if TYPE_CHECKING:
 TABLE_ROWS = 100
 MOST_LINES = 1_000_000  # the most lines of JSON without --limit
 LINES_TOGETHER = 20_000  # lines printed at once if all matches are known; else each match is printed when it is found
+
+
+def _other_answers(kind: type) -> str:
+    """Return the questions of a class of readings, each with the answers other than the default."""
+    return ", ".join(f"{name}={'|'.join(answers[1:])}" for name, answers in choices(kind).items())
 
 
 @dataclass(frozen=True)
@@ -109,7 +116,8 @@ class MatchArguments:
         multiple=True,
         metavar="NAME=VALUE",
         help="Another answer to a question that the papers of SASE+, SQL or Sigma leave open, as window=closed, "
-        "nulls=last; may be given again.",
+        f"nulls=last; may be given again. SASE+: {_other_answers(Reading)}. MATCH_RECOGNIZE: "
+        f"{_other_answers(RowReading)}. Sigma: {_other_answers(SigmaReading)}.",
     )
     selection: str = option(
         "--selection",
