@@ -602,6 +602,12 @@ class LogSearch:
             for letter in letters:
                 drafts = [d.with_letter(letter) if d.letter == old else d for d in base] if letter != old else []
                 yield from [tuple(drafts)] * bool(drafts)
+                if drafts and (counted := [name for name in self.counted if name in letter.attributes()]):
+                    drafts = [  # each event with a value of its own, as the letter has only one
+                        self._giving(draft, dict.fromkeys(counted, f"v{n}"), n) if draft.letter == letter else draft
+                        for n, draft in enumerate(drafts)
+                    ]
+                    yield tuple(drafts)
                 for name in self.groups if drafts else ():
                     if (value := letter.attributes().get(name)) is not None:
                         drafts = [self._with_value(draft, name, value) for draft in drafts]

@@ -113,24 +113,28 @@ def cases_of_rules(path: Path) -> tuple[list[Case], tuple[UnreadableRule, ...]]:
     for bad in () if folder.rules else folder.unreadable:
         raise InputError(f"{bad.place}: {bad.message}")
     with progress() as shown:
-        cases, mixed = _cases_of(folder, shown)
+        cases, untested = _cases_of(folder, shown)
     if not cases:
         raise InputError(f"{path}: no rule in EQL or Sigma has a test log")
-    if mixed:
-        message = f"{mixed} test logs are left out: a field in them has both texts and numbers"
+    if untested:
+        message = f"{len(untested)} test logs are left out: a field in them has both texts and numbers"
         echo(f"cerify: note: {message}, but the protocol requires one type for each field", error=True)
+        for mistake in dict.fromkeys(mistake for mistakes in untested for mistake in mistakes):
+            echo(f"cerify: note: not tested: {mistake}", error=True)
     return cases, folder.unreadable
 
 
-def _cases_of(folder: RuleFolder, shown: Report) -> tuple[list[Case], int]:
-    """Return the cases of rules, and how many test logs are left out because a field has several types."""
+def _cases_of(folder: RuleFolder, shown: Report) -> tuple[list[Case], list[list[str]]]:
+    """Return the cases of rules; and for each test log that is left out, because a field has several types, the
+    mistakes that it finds.
+    """
     from cerify.conformance.model import Case, evaluated_output, of_output
     from cerify.equivalence.sigma import has_one_kind_a_field
     from cerify.semantics.ecs import event_of_document
     from cerify.semantics.sigma.parse import split_by_alerts
     from cerify.semantics.sigma.syntax import SigmaQuery
 
-    cases, mixed = list[Case](), 0
+    cases, untested = list[Case](), list[list[str]]()
     for done, rule in enumerate(folder.rules.values()):
         shown(f"making test logs of {rule.path}", done, len(folder.rules))
         language = LANGUAGES[rule.language]
@@ -148,14 +152,14 @@ def _cases_of(folder: RuleFolder, shown: Report) -> tuple[list[Case], int]:
                 nulls = language.syntax.keeps_nulls
                 S = Stream([event_of_document(one, rule.path, keep_nulls=nulls) for one in line["log"]])
                 if not has_one_kind_a_field(S):  # the protocol requires one type for each attribute
-                    mixed += 1
+                    untested.append([f"{rule.path}: {mistake}" for mistake in line["kills"]])
                     continue
                 clause = f"finds {'; '.join(line['kills'])}" if line["kills"] else "a log on which it fires"
                 meant = language.evaluators.matches(query, S, DENOTATIONAL, Options(evaluated_output(output)))
                 events = [json_of_event(event) for event in S]
                 id_, matches = f"{rule.path}:{number}", of_output(meant, rule.language, output)
                 cases.append(Case(id_, name, clause, rule.language, text, None, events, output, matches))
-    return cases, mixed
+    return cases, untested
 
 
 def is_rule_folder(query: str) -> bool:

@@ -885,7 +885,9 @@ def test_test_logs_that_are_no_cases_are_counted(tmp_path: Path, capsys: pytest.
     numbers = [detection("m", {"id": 1}), detection("n", {"id": 2})]
     rule.write_text(show_documents(list(yaml.safe_load_all(rules(body, *numbers)))[:3]), encoding="utf-8")
     assert cases_of_rules(rule)[0]
-    assert "test logs are left out: a field in them has both texts and numbers" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "test logs are left out: a field in them has both texts and numbers" in said
+    assert 'not tested: rule.yml: m: without "1"' in said
 
 
 @pytest.mark.thorough
@@ -1229,6 +1231,25 @@ def test_why_an_alert_has_other_events_is_said(
     events = ({"type": "event", "time": n, "kind": kind} for n, kind in enumerate("aab"))
     log.write_text("".join(json.dumps(event) + "\n" for event in events), encoding="utf-8")
     assert said in run("explain", str(rule), str(log), "--match", named)[1]
+
+
+@pytest.mark.parametrize(("group", "counted"), [("user", "ip"), ("ip", "user")])
+@pytest.mark.parametrize("other", [{"user|endswith": "$"}, {"user": ["p", "q", "r"]}])
+def test_a_network_that_a_filter_no_longer_has_is_found_beside_a_group(
+    group: str, counted: str, other: dict[str, Any]
+) -> None:
+    """Each event got the same address of the network, so that the different addresses of an alert were not found."""
+
+    def rule(*networks: str) -> Any:
+        body = {"type": "value_count", "rules": ["d"], "group-by": [group], "timespan": "9s"}
+        condition = {"gt": 4 if "user|endswith" in other else 2, "field": counted}
+        filter_ = {"ip|cidr": [*networks], **other}
+        d = detection("d", {"kind": "a"}, "s and not f", f=filter_)
+        return parse(show_documents([{"title": "t", "correlation": {**body, "condition": condition}}, d]))
+
+    nets = ("10.0.0.0/8", "192.168.0.0/16")
+    for left, right in ((rule(*nets), rule(nets[0])), (rule(*nets), rule(nets[1]))):
+        assert isinstance(compare_sigma(left, right), Different)
 
 
 def test_an_answer_by_groups_is_shown_as_its_group() -> None:
