@@ -191,6 +191,80 @@ def test_a_difference_is_taken_to_the_finding_that_it_fits(capsys: pytest.Captur
     assert printed("sigma-sqlite", difference("", other, "t", "u"))[0] == 1
 
 
+NO_MATCH: list[Any] = []
+ONE_MATCH = [{"at": 0, "events": [0]}]
+EXAMPLES: dict[str, dict[str, tuple[str, str, object]]] = {
+    "bobocep": {
+        "a-loop-keeps-what-it-can-take": ("A+ ; B", "A ; B", NO_MATCH),
+        "a-finished-match-breaks-neighbours": ("A : B", "A ; B", NO_MATCH),
+    },
+    "eql": {
+        "a-comparison-after-in": ("A FILTER A.x in {1} or A.x = 2", "A FILTER A.x in {1} and A.x = 2", NO_MATCH),
+        "one-match-for-each-first-step": ("A ; (B ; C)", "A ; B", NO_MATCH),
+    },
+    "flink-cep": {
+        "next-after-a-nested-loop": ("(A+ IN x)+ : B", "A+ : B", NO_MATCH),
+        "nested-loop-after-any": ("A ; B++", "A ; B+", NO_MATCH),
+        "inner-loop": ("((A : B)+ ; C)+", "((A : B) ; C)+", NO_MATCH),
+    },
+    "flink-sql": {
+        "cast-to-an-integer": ("CAST(x AS BIGINT)", "x", NO_MATCH),
+        "mean-of-whole-numbers": ("AVG(x)", "SUM(x)", NO_MATCH),
+        "division-by-0": ("x / 0", "x * 0", NO_MATCH),
+        "greedy-rows-are-not-given-back": ("PATTERN (A* B)", "PATTERN (A*? B)", NO_MATCH),
+        "optional-variable-is-reluctant": ("PATTERN (A? B)", "PATTERN (A B)", NO_MATCH),
+    },
+    "nools": {
+        "a-condition-written-twice": ("A.x > 1 AND A.x > 1", "A.x > 1 AND A.x > 2", NO_MATCH),
+    },
+    "opencep": {
+        "some-contiguous-events": ("A ; B : C", "A ; B ; C", NO_MATCH),
+        "one-event-in-a-closure-and-beside-it": ("A+ ; A", "A+ ; B", ONE_MATCH),
+        "closures-that-overlap": ("A+ ; B+", "A+ ; B", ONE_MATCH),
+    },
+    "pycer": {
+        "contiguous-iteration-after-a-sequence": ("A ; (B:+)", "A ; B+", NO_MATCH),
+        "partition-by-streams": ("A : B PARTITION BY [x]", "A : B", NO_MATCH),
+    },
+    "sase": {
+        "kleene-plus-in-last-place": ("SEQ(A a, B+ b[]) WHERE [x]", "SEQ(A a, B+ b[]) WHERE a.x > 1", NO_MATCH),
+        "one-component": ("SEQ(A a)", "SEQ(A a, B b)", NO_MATCH),
+    },
+    **{
+        f"sigma-{name}": {"a-query-that-the-engine-refuses": ("", "", "error: the engine refuses it")}
+        for name in ("clickhouse", "duckdb")
+    },
+    "sigma-eql": {
+        "a-query-that-the-engine-refuses": ("", "", "error: IndexError: list index out of range"),
+        "parts-of-texts-with-cased": ("user|contains|cased: n", "user|contains: n", NO_MATCH),
+    },
+    "varpulis": {
+        "kleene-plus-in-last-place": ("SEQ(A a, B+ b[])", "SEQ(A a, B b)", NO_MATCH),
+        "kleene-plus-before-its-end": ("SEQ(A+ a[], B b)", "SEQ(A a, B b)", NO_MATCH),
+        "a-single-step-waits": ("SEQ(A a)", "SEQ(A a, B b)", NO_MATCH),
+    },
+}
+"""Of each finding that the query or the answer shows: a query that it fits, one that fits none, and the answer."""
+
+
+def page_of(engine: str) -> str:
+    """Return the text of the page of an engine's findings."""
+    return (FINDINGS / engine_board.folder_of({"engine": {"name": engine}}) / "README.md").read_text()
+
+
+@pytest.mark.parametrize("engine", fuzz_kinds.KINDS)
+def test_each_kind_of_difference_has_a_section_and_an_example(engine: str) -> None:
+    kinds = {kind for kind, _ in fuzz_kinds.KINDS[engine]} - {"equal-times", "one-instant-at-once"}
+    assert set(EXAMPLES.get(engine, {})) == kinds  # the two that are left out depend on times, and are tested above
+    sections = re.findall("^## (.*)$", page_of(engine), re.MULTILINE)
+    assert kinds <= {section.lower().replace(" ", "-") for section in sections}
+    for kind, (fits, fits_not, got) in EXAMPLES.get(engine, {}).items():
+        difference = {"query": fits, "events": [], "expected": ONE_MATCH, "got": got}
+        assert fuzz_kinds.kind_of(engine, difference) == kind
+        plain = "error: a mistake" if isinstance(got, str) else got
+        assert fuzz_kinds.kind_of(engine, difference | {"query": fits_not, "got": plain}) == ""
+
+
 def test_runs_of_random_cases_are_a_row_for_each_profile() -> None:
     outcomes = {"unsupported": 4, "disagreed": 1}
     summary = {
