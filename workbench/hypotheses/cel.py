@@ -1163,6 +1163,11 @@ STAGES = (
         ("guard",),
         (
             Template("(A ; B) FILTER B.x = 1", events("A B", x=(0, 1)), 4),
+            Template("(A ; B) FILTER A.x = 1", events("A B", x=(0, 1)), 3),  # for an engine that takes the last event
+            Template("(A ; B) FILTER A.x = 1 OR A.y = 1", events("A", x=(1, 0), y=(0,)) + types("B"), 3),
+            Template("(A ; B) FILTER B.x = 1 OR B.y = 1", events("B", x=(1, 0), y=(0,)) + types("A"), 3),
+            Template("(A+ ; B) FILTER A.x < B.x", events("A B", x=(0, 1)), 3),  # an engine may forget it after a loop
+            Template("(A+ ; B) FILTER B.x = 1", events("A B", x=(0, 1)), 3),
             Template("(A ; B) FILTER A.x < B.x", events("A B", x=(0, 1)), 4),
             Template("(A ; B ; C) FILTER B.x < C.x", events("B C", x=(0, 1)), 3, before=events("A", x=(0,))),
             Template("(A ; B ; C) FILTER B.x = 1", events("B", x=(0, 1)) + types("C"), 3, before=types("A")),
