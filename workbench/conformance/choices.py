@@ -53,10 +53,10 @@ class Choices:
     and are predicted by a choice. silent: operators whose queries never get a match. banned: choices that were judged
     and rejected. watch: raises DiagnosisStopped once the time for the search is over. alike: for each accepted choice,
     the choices that no question distinguishes from it. apart: for each accepted choice, a question that would
-    distinguish it from the first of these. replayed: for each accepted choice, the numbers of wrong answers without it
-    and with it. looked: for each axis, the answers to questions that were not selected to separate its values. nearly:
-    the choices that the first search found, of which answers may contradict some. settled: the choices accepted so far,
-    which a search that ends early reports.
+    distinguish it from the first of these. asked: the answers to further questions. replayed: for each accepted choice,
+    the numbers of wrong answers without it and with it. looked: for each axis, the answers to questions that were not
+    selected to separate its values. nearly: the choices that the first search found, of which answers may contradict
+    some. settled: the choices accepted so far, which a search that ends early reports.
     """
 
     language: str
@@ -69,6 +69,7 @@ class Choices:
     watch: Watch = field(default_factory=Watch)
     alike: dict[Choice, tuple[Choice, ...]] = field(default_factory=dict)
     apart: dict[Choice, str] = field(default_factory=dict)
+    asked: list[CaseResult] = field(default_factory=list)
     replayed: dict[Choice, tuple[int, int]] = field(default_factory=dict)
     looked: dict[str, list[CaseResult]] = field(default_factory=dict)
     nearly: Sequence[Choice] = ()

@@ -21,7 +21,7 @@ from cerify.conformance.report import event_text
 from cerify.conformance.watch import OVER, DiagnosisStopped, Watch
 from cerify.equivalence.shrink.shrink import shrink, shrink_stream
 from cerify.explanations.explanation import Request, explanation_lines
-from cerify.hypotheses.interpretation import EngineError, allows, choices_of
+from cerify.hypotheses.interpretation import AT_MOST, EngineError, allows, choices_of
 from cerify.languages import LANGUAGES
 from cerify.languages.language import DENOTATIONAL, Language
 from cerify.semantics.arguments import Budget
@@ -429,12 +429,14 @@ def _standing(
             stands = judge.confirm(stands)
     blamed = _unexplained(choices, stands, kernels)
     stands = [choice for choice in stands if not _is_refuted(choices, choice, kernels, blamed)]
+    stands = [choice for choice in stands if not _is_limit_elsewhere(choices, choice, kernels, blamed)]
     if not choices.passed:  # no right answer can contradict a choice, so it needs many wrong answers
         many = any(len(judge.weigh(choice, stands).for_) >= UNPASSED for choice in stands)
         stands = stands if many else []  # the answers that one predicts test the others, as right answers would
     choices.banned -= set(stands)  # a choice rejected alone may be accepted with those that `identify` found
     suite = ChoiceScorer(choices, answered)
     choices.silent -= {name for name in choices.silent if _is_silence_explained(choices, name, stands, failing)}
+    choices.asked += inquiry.asked
     for choice in stands:
         choices.alike[choice] = rivals = tuple(judge.alike(choice, stands))
         choices.apart[choice] = inquiry.telling_apart(choice, rivals[0], stands) if rivals else ""
@@ -482,7 +484,8 @@ def _doubt(
     none.
 
     nearly: the rejected choices. Together with the accepted ones they must predict most wrong answers that have no
-    cause. The sentence names only the choices that this answer needs.
+    cause, and contradict no right answer, except about other types of values. The sentence names only the choices that
+    this answer needs.
     """
     choices = suite.choices
     open_ = [one for one in failing if not (stands and choices.reproduces(stands, one))]
@@ -499,13 +502,16 @@ def _doubt(
         for one in suite.answers
         if (answer := choices.answer(one.case, [*stands, *needed])) not in (None, choices.answer(one.case, stands))
     ]
-    against = [one.case for one, answer in changed if answer != one.given]
+    contradicting = [one for one, answer in changed if answer != one.given]
+    against = [one.case for one in contradicting]
     if not needed or not against:
         return ""
     case = min(against, key=lambda case: (len(case.events), len(case.query), case.id))
     given = sum(choices.reproduces([*stands, *needed], one) for one in open_)
     names = " and ".join("=".join(choice) for choice in needed)
     kinds = _kinds_apart([one.case for one, answer in changed if answer == one.given], against)
+    if not kinds and not all(one.wrong for one in contradicting):
+        return ""
     where, elsewhere = (f", for {kinds[0]} alone", f"for {kinds[1]} ") if kinds else ("", "")
     return (
         f"perhaps {names}{where}, which would give {given} of the {plural(len(open_), 'answer')} without a cause;\n"
@@ -541,6 +547,19 @@ def _is_refuted(choices: Choices, choice: Choice, kernels: Sequence[Kernel], une
     needed = [k for k in kernels if own and own <= k.signature.blamed and choices.reproduces([choice], k.result)]
     special = [k.signature.blamed for k in needed if not k.signature.blamed <= operators_in(k.result.case)]
     return any(blamed <= other for blamed in special for other in unexplained)
+
+
+def _is_limit_elsewhere(
+    choices: Choices, choice: Choice, kernels: Sequence[Kernel], unexplained: Collection[Elements]
+) -> bool:
+    """Return whether a choice limits the rounds of an iteration, but matches are also missing without it, on streams
+    longer than the limit.
+
+    Then the engine probably limits something else, such as the events that it keeps.
+    """
+    own, most = set(AXES[choices.language][choice[0]].operators), AT_MOST.get(choice[1])
+    other = (k for k in kernels if k.signature.blamed in unexplained and own.isdisjoint(k.signature.blamed))
+    return most is not None and any(k.signature.kind == "missing" and len(k.result.case.events) > most for k in other)
 
 
 def _is_open(choices: Choices, stands: Sequence[Choice], smallest: Sequence[CaseResult]) -> bool:
@@ -638,6 +657,7 @@ def _group_kernels(
     fallen, suite = [choice for choice in choices.nearly if choice not in chosen], ChoiceScorer(choices, answered)
     with suppress(DiagnosisStopped):
         groups = _with_general_choices(groups, choices, suite)
+        suite.add(choices.asked)
         nearly = _nearly_standing(suite, chosen, fallen)
         for n, group in enumerate(groups if nearly else []):
             if group.choice is None:

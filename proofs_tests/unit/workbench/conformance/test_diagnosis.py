@@ -31,6 +31,7 @@ from cerify.conformance.defects import (
     Evidence,
     Piece,
     _doubt,
+    _is_limit_elsewhere,
     _is_refuted,
     _nearly_standing,
     _unexplained,
@@ -445,13 +446,30 @@ def test_a_failure_with_the_same_absent_key_refutes_a_value() -> None:
     assert not _is_refuted(Choices("cel"), one_key, [explained], [frozenset({"seq"}), frozenset({ABSENT, "filter"})])
 
 
+def test_matches_missing_without_a_loop_are_no_limit_of_its_rounds() -> None:
+    """The engine keeps three events."""
+    limit, missing = ("loop@cplus", "at-most-3"), {frozenset(["seq"])}
+
+    def kernel(length: int) -> Any:
+        case = Case("", "", "", "cel", "A ; A", {"A": {}}, [{"type": "A"}] * length, "matches", [])
+        signature = SimpleNamespace(kind="missing", blamed=frozenset(["seq"]))
+        return SimpleNamespace(signature=signature, result=CaseResult(case, "failed", []))
+
+    choices = Choices("cel")
+    assert _is_limit_elsewhere(choices, limit, [kernel(3), kernel(4)], missing)
+    assert not _is_limit_elsewhere(choices, limit, [kernel(3)], missing)
+    assert not _is_limit_elsewhere(choices, limit, [kernel(4)], set())
+    assert not _is_limit_elsewhere(choices, ("loop@cplus", "single"), [kernel(4)], missing)
+
+
 def test_what_is_nearly_a_cause_is_told_with_what_contradicts_it() -> None:
     choice = ("seq", "next-from-left")
     some = [case for case in cases() if case.feature in ("seq", "within", "filter") and ";" in case.query]
     right = [recorded({"seq": "next-from-left"}, case) for case in some]
     failing = [one for one in right if one.outcome == "failed"]
     other = replace(failing[0], matches=[])
-    for results, told in (([*right, other], True), (right, False)):
+    passed = replace(failing[0], outcome="passed", matches=failing[0].case.matches)
+    for results, told in (([*right, other], True), (right, False), ([*right, other, passed], False)):
         scorer = ChoiceScorer(Choices("cel"), results)
         assert _nearly_standing(scorer, [], [choice]) == [choice]
         doubt = _doubt(scorer, [], [choice], failing[0], failing)
@@ -465,8 +483,8 @@ def test_choices_that_have_nothing_to_do_with_each_other_are_told_apart() -> Non
     results = [recorded(dict(planted), case) for case in some]
     failing = [one for one in results if one.outcome == "failed"]
     own = [[one for one in failing if one.matches == recorded({a: v}, one.case).matches] for a, v in planted]
-    right = [replace(some[-1], outcome="passed", matches=some[-1].case.matches) for some in own]
-    scorer = ChoiceScorer(Choices("cel"), [*results, *right])
+    strange = [replace(some[-1], matches=[]) for some in own]
+    scorer = ChoiceScorer(Choices("cel"), [*results, *strange])
     for (axis, value), other, mine in zip(planted, planted[::-1], own, strict=True):
         doubt = _doubt(scorer, [], planted, mine[0], failing)
         assert f"perhaps {axis}={value}, which" in doubt

@@ -893,6 +893,13 @@ def causes_named(choose: Callable[[Rows], Rows], claimed: set[str]) -> set[tuple
 
 
 @pytest.mark.thorough
+def test_a_limit_of_events_is_no_limit_of_rounds() -> None:
+    """An engine that keeps four events loses matches of `A ; A`, too."""
+    claimed = {"event", "seq", "cseq", "cplus"}
+    assert not causes_named(lambda rows: [row for row in rows if row[1][-1] - row[1][0] < 4], claimed)
+
+
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("choose", "loop", "axis", "query"),
     [
