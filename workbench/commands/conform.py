@@ -28,7 +28,6 @@ from cerify.commands.options import (
     interruptible,
     option,
     progress,
-    progress_bar,
     takes,
 )
 from cerify.commands.rules import SUFFIXES, UnreadableRule, cases_of_rules, is_rule_folder
@@ -511,14 +510,9 @@ def identify_command(
         return 0
     if (engine is None) == (not command_line):
         raise click.UsageError("give the engine's command after --, or a built-in engine with --engine NAME")
-    with progress_bar() as bar, interruptible():
-        task = bar.add_task("starting", total=None)
-        profile = identified(
-            command_of(engine, engine_dir) if engine is not None else command_line,
-            language,
-            Limits(run_seconds=time_limit),
-            lambda what, done, total: bar.update(task, description=what, completed=done, total=total),
-        )
+    with progress() as shown, interruptible():
+        command = command_of(engine, engine_dir) if engine is not None else command_line
+        profile = identified(command, language, Limits(run_seconds=time_limit), shown)
     if as_json:
         echo(protocol.line(profile.as_json()))
     else:
@@ -586,9 +580,9 @@ def _note(name: str, finding: AxisFinding, profile: EngineProfile) -> str:
     if finding.value not in (None, default):
         notes.append(f"the definition has {default}")
     if len(finding.alike) == 1 and finding.value is None:
-        unfit = "an axis without a fitting value also affects these answers"
-        why = "an answer is not explained" if finding.exception else unfit
-        notes.append(f"perhaps {finding.alike[0]}: it fits answers on this axis, but {why}")
+        unfit = "an axis without a fitting value also affects them"
+        why = "an answer with further operators is not explained" if finding.exception else unfit
+        notes.append(f"perhaps {finding.alike[0]}: it fits the answers on this axis, but {why}")
     elif finding.alike and finding.value is None:
         apart = "they differ only in answers that an axis without a fitting value also affects"
         notes.append(f"{', '.join(finding.alike)}: {apart}")

@@ -154,16 +154,20 @@ class Identification:
                 else:
                     self.confirm(stage)
                 self._end_step()
+            progress("checking values", 0, 3)
             self.settle(stages)
+            progress("checking values", 1, 3)
             if self.corroborate(stages):
                 self.settle(stages)
+            progress("checking values", 2, 3)
             self.separate(stages)
             self._end_step()
             best = self.left[0]
+            progress("asking random questions", 0, 1)
             refuted, told = self.probe()
             if self.left[0] != best:
                 self.settle(stages)
-            progress("asking", len(stages), len(stages))
+            progress("asking random questions", 1, 1)
         except KeyboardInterrupt:
             self.interrupted, self.unsettled = True, []
             answers, self.left = self._ended
@@ -824,12 +828,25 @@ class Identification:
                 "no axis describes this, and the values hold for other queries"
             )
         first, *others = self.left
-        for other in others:
-            changed = [name for name in first if first[name] != other[name]]
-            alone = ({**first, name: other[name]} for name in changed)
-            if len(changed) > 1 and any(self.misses(one) > self.misses(first) for one in alone):
-                together = " with ".join(f"{name}={other[name]}" for name in changed)
-                yield f"{together} fits too, but not each of them alone"
+        yield from dict.fromkeys(remark for other in others if (remark := self._remark_on(other, self.misses(first))))
+
+    def _remark_on(self, other: Choices, most: int) -> str:
+        """Return a sentence about values of a hypothesis that fit only together; "" if there are none.
+
+        most: the answers that a fitting hypothesis may fail to explain. Values of axes on which no answer depends are
+        left out.
+        """
+        first = self.left[0]
+        changed = {name: value for name, value in other.items() if first[name] != value}
+        alone = {name for name, value in changed.items() if self.misses({**first, name: value}) > most}
+        for name in changed if alone else ():
+            fewer = {n: value for n, value in changed.items() if n != name}
+            if not alone.isdisjoint(fewer) and self.misses({**first, **fewer}) <= most:
+                changed = fewer
+        if not alone or len(changed) < 2:
+            return ""
+        together = " with ".join("=".join(choice) for choice in changed.items())
+        return f"{together} fits too, but not each of them alone"
 
     def always_empty(self) -> bool:
         """Return whether all answers are without matches, although several should have some."""

@@ -6,6 +6,7 @@ import json
 import re
 import struct
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -24,6 +25,7 @@ from cerify import protocol
 from cerify.adapter import Chain, Found, RunMessage, Search, Skip, answer_run, on_chains
 from cerify.cli import cerify
 from cerify.commands.conform import _note
+from cerify.commands.options import progress
 from cerify.conformance import identification as identification_module
 from cerify.conformance.cases import load
 from cerify.conformance.choices import Choices as Hypotheses
@@ -52,6 +54,7 @@ from cerify.conformance.model import Case, CaseResult
 from cerify.conformance.oracle import AxisFinding, EngineProfile, stream_of
 from cerify.conformance.peeling import Peeler
 from cerify.conformance.prediction import AXES, INTERPRETATIONS, STAGES, EngineAnswer, Predictor, answer
+from cerify.hypotheses.cel import keyed
 from cerify.hypotheses.interpretation import (
     Choices,
     EngineQuestion,
@@ -1019,11 +1022,32 @@ def test_a_type_named_twice_without_a_match_opens_no_axis() -> None:
 
 
 def test_values_that_fit_only_together_are_told_as_such() -> None:
+    """Without those of axes that no answer depends on."""
     state = odd_engine({})
-    state.answered = [Answered(q, state.predictor.answer(q, state.left[0]), ()) for q in [question_on("A", types("A"))]]
-    both = {**state.left[0], "overlap": "consume", "emit": "one-later"}
-    state.left.append(both)
-    assert [*state.remarks()] == ["overlap=consume with emit=one-later fits too, but not each of them alone"]
+    state.left = [{**state.left[0], "seq": "next-from-left", "partition": "substream"}]
+    question = question_on("(A ; A) PARTITION BY [k]", keyed("A1 A2 A2 A1"))
+    state.answered = [Answered(question, state.predictor.answer(question, state.left[0]), ())]
+    both = {**state.left[0], "overlap": "to-next", "overlap@partition": "key"}
+    state.left += [both, {**both, "like": "beginning"}, {**state.left[0], "like": "anywhere", "in": "last"}]
+    assert [*state.remarks()] == ["overlap=to-next with overlap@partition=key fits too, but not each of them alone"]
+
+
+def test_the_progress_of_an_identification_is_shown(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+    """Where standard error is no terminal, too."""
+    told = list[str]()
+    state = Identification(predictor("cel"), lambda question: None)
+    state.run(STAGES["cel"][:2], lambda what, done, total: told.append(f"{what} {done}/{total}"))
+    assert told[:2] == ["asking 0/2", "asking 1/2"]
+    assert told[-1] == "asking random questions 1/1"
+
+    def slow(*arguments: Any) -> EngineProfile:
+        arguments[-1]("checking values", 1, 3)
+        time.sleep(0.1)
+        return EngineProfile("toy", "1", "cel", {}, 0)
+
+    monkeypatch.setattr("cerify.commands.conform.identified", slow)
+    monkeypatch.setattr("cerify.commands.conform.progress", partial(progress, every=0.01))
+    assert "cerify: checking values: 1 of 3, after" in run("identify", "--", "toy")[2]
 
 
 def test_absence_between_two_steps_is_asked_about() -> None:
