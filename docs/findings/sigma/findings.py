@@ -7,7 +7,8 @@ Each needs the packages that README.md names. Of a log the alerts are printed: t
 
 import sys
 
-from rules import LOGS, convert
+from conditions import LOGS
+from rules import convert
 
 
 def ask(name, rule, log):
