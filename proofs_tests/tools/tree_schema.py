@@ -1,7 +1,11 @@
-"""The schema of the trees of queries that the engine protocol sends: what workbench/schemas/tree.json has."""
+"""Write the schema of the trees of queries, workbench/schemas/tree.json: `python -m proofs_tests.tools.tree_schema`."""
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
+import cerify.protocol
 from cerify.conformance.cases import Json, choices, nodes
 from cerify.languages import BUILT_IN
 
@@ -33,3 +37,17 @@ def _schema_of(language: str) -> Json:
             if names
         ],
     }
+
+
+def text_of_schema() -> str:
+    """Return the text of tree.json, with a line for each language."""
+    schema = schema_of_trees()
+    languages = ",\n".join(
+        f"    {json.dumps(name)}: {json.dumps(trees)}" for name, trees in schema.pop("$defs").items()
+    )
+    head = "".join(f"  {json.dumps(key)}: {json.dumps(value)},\n" for key, value in schema.items())
+    return f'{{\n{head}  "$defs": {{\n{languages}\n  }}\n}}\n'
+
+
+if __name__ == "__main__":
+    Path(cerify.protocol.__file__).with_name("schemas").joinpath("tree.json").write_text(text_of_schema(), "utf-8")

@@ -627,8 +627,10 @@ OPERATORS = table(
 # ---------------------------------------------------------------------------------------------------------------------
 # From a CEL formula to its text, which parses back to an equal formula.
 
-RESERVED = frozenset({"PROJECT", "π", "START", "STRICT", "NXT", "NEXT", "LAST", "MAX"})
-"""Words that cannot be an event type without quotes."""
+RESERVED = frozenset(
+    word for row in OPERATORS.values() if row.position == "call" for word in (row.symbol, *row.aliases)
+)
+"""Words that cannot be an event type without quotes: those that begin the text of an operator."""
 
 
 def show(phi: Formula) -> str:

@@ -1,4 +1,8 @@
-"""Mutants that are right about an operator at the top of a query or of plain events, and wrong about it elsewhere."""
+"""Make the suite of CEL: its queries, the streams that detect most mutants, and the answers of the definition.
+
+The first part has mutants that are right about an operator at the top of a query or of plain events, and wrong about it
+elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,9 @@ from random import Random
 from typing import cast
 
 from cerify.automata.evaluator import Output
+from cerify.conformance.cases import SUITES, load
 from cerify.conformance.model import Case
+from cerify.conformance.oracle import stream_of
 from cerify.equivalence.generate import cel as generate
 from cerify.equivalence.generate.cel import CelProfile
 from cerify.semantics.cel import syntax as cel
@@ -396,18 +402,29 @@ def asked(case: Case) -> tuple[str, str, str]:
     return case.query, json.dumps(list(case.events)), case.output
 
 
-def twins_of(cases: Sequence[Case]) -> Iterator[Case]:
-    """The twins of the cases that are not among them, numbered within each feature."""
+@cache
+def published() -> tuple[tuple[int, Case], ...]:
+    """Return the number of each shipped case that has one, and the case: `cel/seq/017` has 17."""
+    shipped = (case for name in FILES if (SUITES / f"{name}.jsonl").exists() for case in load(name))
+    numbered = ((case.id.removeprefix(f"cel/{case.feature}/"), case) for case in shipped)
+    return tuple((int(number), case) for number, case in numbered if number.isdecimal())
+
+
+def twins_of(cases: Sequence[Case]) -> list[Case]:
+    """Return the twins of the cases that are not among them, by number. A published twin keeps its number."""
     known = set(map(asked, cases))
-    numbers: Counter[str] = Counter()
+    numbers = {asked(case): number for number, case in published() if number >= TWINS}
+    last = Counter({case.feature: number for number, case in published() if number >= TWINS})
+    made: list[tuple[int, Case]] = []
     for feature, phi, S in twins(cases):
-        twin = case_of(
-            "cel", f"{feature}/{TWINS + numbers[feature]}", feature, CLAUSES[feature], show(phi), S, "matches"
-        )
-        if asked(twin) not in known:
-            known.add(asked(twin))
-            numbers[feature] += 1
-            yield twin
+        twin = case_of("cel", feature, feature, CLAUSES[feature], show(phi), S, "matches")
+        if asked(twin) in known:
+            continue
+        known.add(asked(twin))
+        if (number := numbers.get(asked(twin))) is None:
+            number = last[feature] = max(last[feature] + 1, TWINS)
+        made.append((number, replace(twin, id=f"cel/{feature}/{number}")))
+    return [twin for _, twin in sorted(made, key=lambda one: one[0])]
 
 
 def _suite() -> Iterator[Case]:
@@ -426,14 +443,39 @@ def features(edition: Edition) -> Iterator[str]:
 
 
 def cases_of(number: int, feature: str) -> list[Case]:
-    """The cases of one feature in the edition of that number."""
+    """Return the cases of one feature in the edition of that number, each with the answer of the definition.
+
+    A published case of a query that is still asked keeps its number and its stream, as do the generated queries. A new
+    query gets the next numbers.
+    """
     edition = EDITIONS[number]
     groups = [group for group in edition.groups if group.feature == feature]
-    by_hand = (found for group in groups for found in chosen(group, edition))
+    wanted = {(show(parse(query)), group.output) for group in groups for query in group.queries}
+    earlier = [(n, case) for n, case in published() if case.feature == feature]
+    before = {(case.query, case.output) for _, case in earlier}
+    by_hand = {
+        n: (case.query, stream_of(case), case.output)
+        for n, case in earlier
+        if edition.first <= n < edition.first_generated and (case.query, case.output) in wanted
+    }
+    fresh = [
+        replace(group, queries=tuple(q for q in group.queries if (show(parse(q)), group.output) not in before))
+        for group in groups
+    ]
+    new = (found for group in fresh for found in chosen(group, edition))
+    after = max(by_hand, default=edition.first - 1) + 1
+    by_hand |= {n: (show(phi), S, output) for n, (phi, S, output) in enumerate(new, after)}
+    made = {
+        n: (case.query, stream_of(case), case.output)
+        for n, case in earlier
+        if edition.first_generated <= n < edition.first_generated + GENERATED
+    }
+    if not made:
+        found = enumerate(generated(feature, edition), edition.first_generated)
+        made = {n: (show(phi), S, output) for n, (phi, S, output) in found}
     return [
-        case_of("cel", f"{feature}/{n:03}", feature, CLAUSES[feature], show(phi), stream, output)
-        for first, cases in ((edition.first, by_hand), (edition.first_generated, generated(feature, edition)))
-        for n, (phi, stream, output) in enumerate(cases, first)
+        case_of("cel", f"{feature}/{n:03}", feature, CLAUSES[feature], query, S, output)
+        for n, (query, S, output) in (*by_hand.items(), *made.items())
     ]
 
 

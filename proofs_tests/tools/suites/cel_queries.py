@@ -162,7 +162,7 @@ SPELT = {":+": "cplus", "+": "plus", ";": "seq", ":": "cseq", ">": "gt", "<": "l
 def witnesses() -> Iterator[tuple[str, str, str, Stream, Literal["matches", "valuations"]]]:
     """Both sides of each law that fails, where they differ: name, feature (the outermost operator), query, stream."""
     for law in LAWS:
-        if (w := law.witness) is None:
+        if (w := law.witness) is None or any(map(is_left_out, (law.left, law.right))):
             continue
         for number, phi in enumerate(law.instance(*w.formulas), 1):
             attributes: dict[str, ValueType] = {"x": "int"} if w.x or "x" in attribute_names(phi) else {}
@@ -171,6 +171,11 @@ def witnesses() -> Iterator[tuple[str, str, str, Stream, Literal["matches", "val
             S = Stream(w.stream, Schema(dict.fromkeys(types, attributes)))
             name = f"law/{spelt(law.name)}/{number}"
             yield name, OPERATORS[type(phi)].name, show(phi), S, "matches" if law.level == "events" else "valuations"
+
+
+def is_left_out(phi: cel.Formula) -> bool:
+    """Return whether a formula has an operator that the suite does not ask."""
+    return any(OPERATORS[type(psi)].name in NOT_ASKED for psi in subformulas(phi) if type(psi) in OPERATORS)
 
 
 def spelt(name: str) -> str:

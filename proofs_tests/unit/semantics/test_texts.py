@@ -164,6 +164,7 @@ NAMES = [
     *("start", "FILTER", "PROJECT", "START", "NXT", "MAX", "any", "first", "relative", "prior", "rel", "every", "NULL"),
     *("true", "false", "not", "AND", "or", "in", "like", "range", "timestamp", "EVENTS", "seconds", "LEN", "i"),
     *("WITHIN", "within", "having", "return", "UNION", "From", "null", "case", "END", "skip_till_next_match"),
+    *sorted(cel_operators.RESERVED - {"π", "PROJECT", "START", "NXT", "MAX"}),
 ]
 TEMPLATES: Mapping[str, Sequence[str]] = {
     "cel": [

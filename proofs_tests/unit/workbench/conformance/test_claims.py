@@ -54,7 +54,7 @@ def case(query: str, events: Sequence[dict[str, Any]] = (), language: str = "cel
 @pytest.mark.parametrize("language", BUILT_IN)
 def test_the_tree_of_every_query_of_the_suite_fits_its_schema(language: str) -> None:
     schema = json.loads((SCHEMAS / "tree.json").read_text(encoding="utf-8"))
-    assert schema == schema_of_trees()
+    assert schema == schema_of_trees(), "write it with `python -m proofs_tests.tools.tree_schema`"
     validator = Draft202012Validator({"$defs": schema["$defs"], "$ref": f"#/$defs/{language}"})
     kinds = set()
     for query in sorted({one.query for one in suite(language)})[::10]:
