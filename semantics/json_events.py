@@ -1,8 +1,9 @@
 """Events, streams and schemas as JSON, for the engine protocol, suites and JSON Lines files.
 
 An event is {"type": "T", attribute: value, ...}. The key "time" is reserved: integer seconds, which stay an integer, or
-ISO 8601, which becomes a timestamp. A null is an absent attribute. With a schema every value has to fit it (an integer
-fits a float; a timestamp is ISO 8601 text); without one JSON's own types are taken.
+ISO 8601, which becomes a timestamp. A null is an absent attribute, or with `keep_nulls` an attribute that says so
+(`NULL`). With a schema every value has to fit it (an integer fits a float; a timestamp is ISO 8601 text); without one
+JSON's own types are taken.
 """
 
 from __future__ import annotations

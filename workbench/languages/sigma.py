@@ -299,9 +299,6 @@ def _absent_fields(names: Sequence[str], known: Collection[str]) -> list[Problem
     return [Problem("attribute", f"{message}; did you mean {meant}?" if meant else message, None)]
 
 
-ABSENT = eql.FieldConstant(None)
-
-
 def _fields(query: sigma.SigmaQuery, needed: bool = False) -> Iterable[eql.EventField]:
     """Yield the fields that the rules of a query use, except fields that an alert takes from its group.
 
@@ -309,7 +306,10 @@ def _fields(query: sigma.SigmaQuery, needed: bool = False) -> Iterable[eql.Event
     """
     for condition in _conditions(query):
         tests = (node for node in subtrees(condition) if needed and isinstance(node, eql.FieldComparison))
-        absent = {node.left for node in tests if node.comparator == "==" and node.right == ABSENT}
+        absent = {node.left for node in tests if node.comparator == "==" and node.right == sigma.ABSENT}
+        negated = (node.condition for node in subtrees(condition) if isinstance(node, eql.NegatedCondition))
+        if needed:  # fields that must not exist
+            absent |= {field for one in negated if sigma.field_there(one) for field in eql.fields_of(one)}
         yield from (field for field in eql.fields_of(condition) if field not in absent)
     for rule in sigma.rules_of(query):
         if isinstance(rule, sigma.SigmaCorrelation):

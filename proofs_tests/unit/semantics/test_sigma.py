@@ -159,7 +159,7 @@ def test_a_log_without_times_warns() -> None:
 def test_fields_that_no_event_has_warn_and_are_errors_if_strict() -> None:
     """A field that a rule wants to be absent is none of these."""
     body = {"type": "event_count", "rules": ["u"], "group-by": ["usr"], "condition": {"gte": 1}}
-    text = rules(body, detection("u", {"knd": "a", "error": None}))
+    text = rules(body, detection("u", {"knd": "a", "error": None, "fault|exists": False}))
     log = [{"type": "event", "kind": "z", "user": "x", "time": 1}]
     said = "no event has the fields knd, usr; did you mean kind for knd, user for usr?"
     with pytest.warns(QueryWarning, match=re.escape(said)):
