@@ -335,7 +335,10 @@ class LogSearch:
         return detections <= set(self.detections) and keys <= set(self.groups)
 
     def firing(self, rule: sigma.SigmaRule, instead: Instead = None) -> Drafts:
-        """Return events on which a rule should fire; () if none are found. instead: a rule, and the events for it."""
+        """Return events on which a rule should fire; () if none are found.
+
+        instead: a rule for which given events are used, and these events.
+        """
         if instead is not None and rule == instead[0]:
             return instead[1]
         if isinstance(rule, sigma.SigmaDetection):
@@ -359,7 +362,7 @@ class LogSearch:
         return (bounds or [bound + 1 for name, bound in rule.thresholds if name == "gt"] or [1])[0]
 
     def _measuring(self, rule: sigma.SigmaCorrelation, wanted: float, instead: Instead = None) -> Drafts:
-        """Return events for which the number that a correlation's condition tests is `wanted`."""
+        """Return events for which the number that the condition of a correlation tests is `wanted`."""
         parts = [self.firing(part, instead) for part in rule.rules]
         if rule.kind in sigma.TEMPORAL:
             drafts = [draft for part in parts[: max(int(wanted), 1)] for draft in part]
@@ -401,7 +404,9 @@ class LogSearch:
         return tuple(draft.after(min(draft.gap, gap)) for draft in drafts)
 
     def _draft_near(self, rule: sigma.SigmaCorrelation) -> Iterator[Drafts]:
-        """Yield events that nearly satisfy a condition: one too many, halves of a sum, values around a percentile."""
+        """Yield events that nearly satisfy a condition: one event too many, the halves of a sum, values around a
+        percentile.
+        """
         if rule.kind == "value_percentile":
             known = {one.percentile for one in self.correlations if one.percentile is not None}
             shares = {p + d for p in known for d in (-0.5, 0, 0.5)} | {(a + b) / 2 for a, b in pairwise(sorted(known))}
@@ -495,8 +500,10 @@ class LogSearch:
         return [test(event) for test in self._tests]
 
     def _values_of(self, name: str, n: int) -> list[Value]:
-        """Return values that conditions look for in a field: for patterns, expressions and networks a different value
-        for each n, then constants, starting with the nth.
+        """Return values for which the conditions on a field look.
+
+        For patterns, regular expressions and networks this is a different value for each n. The constants follow,
+        starting with the n-th.
         """
         if (name, n) in self._values:
             return self._values[name, n]
@@ -558,7 +565,7 @@ class LogSearch:
         return near
 
     def bases(self) -> list[Drafts]:
-        """Return events with which the rules that raise alerts should fire, and events that nearly do so."""
+        """Return events on which the rules that raise alerts should fire, and events on which they nearly do."""
         first = [base for rule in self.roots if (base := self.firing(rule))]
         near = [(one, drafts) for one in self.correlations for drafts in self._draft_near(one)]
         bases = [*first, *(base for two in near for rule in self.roots if (base := self.firing(rule, two)))]
@@ -707,7 +714,8 @@ class LogSearch:
             yield drafts
 
     def _fields_of_groups(self) -> Iterable[tuple[str, ...]]:
-        """Return the sets of fields that different rules use as one group field, and the set of all group fields.
+        """Return the sets of fields that different rules use as the same field of groups, and the set of all fields of
+        groups.
 
         Sets with a single field are left out.
         """
@@ -738,7 +746,7 @@ class LogSearch:
 
 
 def _find_linked_fields(correlations: Iterable[sigma.SigmaCorrelation]) -> dict[str, tuple[str, ...]]:
-    """Map each field of groups to the fields that have its value in the other events of a group, by aliases."""
+    """Map each field of groups to the fields that must have the same value in other events of the group, by aliases."""
     links: list[set[str]] = []
     for rule in correlations:
         for fields_ in zip(rule.group_by, *rule.keys, strict=True):
@@ -802,7 +810,7 @@ def find_log(
 def _find_separating_log(
     logs: Sequence[list[Event]], one: Judge, other: Judge, said: Callable[[Iterable[SigmaAlert]], object]
 ) -> int | None:
-    """Return the number of the first log on which two judges disagree, or None."""
+    """Return the number of the first log on which two judges disagree; None if they agree on all logs."""
     return next((n for n, log in enumerate(logs) if said(one(log)) != said(other(log))), None)
 
 
@@ -871,7 +879,9 @@ def compare_sigma(
 
 
 def _tests_of_some_values(queries: Iterable[sigma.SigmaQuery]) -> Iterator[str]:
-    """Yield the tests that are tried with some values only: expressions without a form as texts, and two fields."""
+    """Yield the tests that are tried only with some values: regular expressions that cannot be searched, and tests of
+    two fields.
+    """
     conditions = [r.condition for q in queries for r in sigma.rules_of(q) if isinstance(r, sigma.SigmaDetection)]
     for node in (node for condition in conditions for node in subtrees(condition)):
         match node:
@@ -953,7 +963,7 @@ def _agree(left: sigma.SigmaQuery, right: sigma.SigmaQuery, search: LogSearch, c
 
 
 def _named_by_fields(rule: sigma.SigmaRule) -> sigma.SigmaRule:
-    """Return the rule with its fields in place of its aliases, which alerts show but no other rule reads."""
+    """Return the rule with its fields in place of its aliases. Alerts show aliases, but no other rule reads them."""
     if isinstance(rule, sigma.SigmaDetection):
         return rule
     return replace(rule, group_by=tuple(", ".join(fields) for fields in zip(*rule.keys, strict=True)))
@@ -976,8 +986,8 @@ def _in_order(rule: sigma.SigmaCorrelation) -> sigma.SigmaCorrelation:
 
 
 def _thresholds_hold(one: sigma.SigmaCorrelation, other: sigma.SigmaCorrelation, claim: Claim) -> bool:
-    """Return whether the thresholds hold for the same numbers; for containment, whether those of `one` imply those of
-    `other`.
+    """Return whether the thresholds hold for the same numbers; for containment, whether the threshold of `one` implies
+    that of `other`.
 
     Counts are whole numbers of at least 1. Numbers of rules are also at most the number of rules in the correlation.
     """
@@ -1009,7 +1019,7 @@ def mutants_of(query: sigma.SigmaQuery) -> Iterator[tuple[str, sigma.SigmaQuery]
 
 
 CASES = {"in": "in its own case", "like": "in its own case", "in~": "in any case", "like~": "in any case"}
-"""What a mistake makes of a lookup, in words about rules, by the operator of EQL that it has then."""
+"""For each operator of EQL that a mistake can put in a lookup, a description of the mistake in words about rules."""
 
 
 def _mutants(rule: sigma.SigmaRule) -> Iterator[tuple[str, sigma.SigmaRule]]:
@@ -1101,8 +1111,8 @@ def _other_groups(rule: sigma.SigmaCorrelation) -> Iterator[tuple[str, sigma.Sig
 def mistakes_of_converters(condition: eql.Condition) -> Iterator[tuple[str, eql.Condition]]:
     """Yield a description and the wrong condition for each mistake that converters have made with such a condition.
 
-    Parentheses around an operand of `not` or `and` are lost, or those around the texts of a network; `%` and `_` become
-    wildcards; a network becomes the text before its first free part; a regular expression changes.
+    Parentheses are lost around an operand of `not` or `and`, or around the texts of a network; `%` and `_` become
+    wildcards; a network becomes the text before its first variable part; a regular expression changes.
     """
     if (lost := lose_network_parentheses(condition)) != condition:
         yield f"{LOST} around the texts of networks in {sigma.show_condition(condition)}", lost
@@ -1200,7 +1210,9 @@ def lose_network_parentheses(condition: eql.Condition) -> eql.Condition:
 
 
 def _in_whole_groups(condition: eql.Condition) -> list[eql.Condition]:
-    """Return the conditions on the parts of a network that end with a whole group of digits; none without a network."""
+    """Return the conditions on the parts of a network that end with a whole group of digits; an empty list if there is
+    no network.
+    """
     match condition:
         case eql.FunctionCall("cidrMatch", folded, (field, eql.FieldConstant(str(block)))):
             network = ip_network(block)
@@ -1279,7 +1291,7 @@ def _in_lower_case(value: Value) -> Value:
 
 
 def _coercing_judges(query: sigma.SigmaQuery) -> Iterator[tuple[str, Judge]]:
-    """Yield each description of conversions, with a judge that first applies these conversions to the log."""
+    """Yield a description of each set of conversions, with a judge that first applies these conversions to the log."""
     raised, coercions = judge(query), dict[str, dict[str, Coercion]]()
     for words, name, change in _coercions(query):
         coercions.setdefault(words, {})[name] = change
@@ -1300,8 +1312,10 @@ def _without_rule(rule: sigma.SigmaCorrelation, i: int) -> sigma.SigmaCorrelatio
 
 
 def readings(query: sigma.SigmaQuery) -> Iterator[tuple[str, SigmaReading]]:
-    """Yield ("axis=value", reading) for each reading that concerns a query and differs from the specification's in one
-    answer.
+    """Yield ("axis=value", reading) for each reading that matters for a query and differs from the specification's in
+    one answer.
+
+    A reading is a choice of answers to the questions that the specification leaves open.
     """
     used = features(query)
     for one in fields(SigmaReading):
@@ -1322,7 +1336,7 @@ BEARS: Mapping[str, str] = {
 
 
 def features(query: sigma.SigmaQuery) -> frozenset[str]:
-    """Return the features of rules that a reading concerns: types of correlations, and the names in `BEARS`."""
+    """Return the features of rules for which a reading matters: types of correlations, and the names in `BEARS`."""
     return frozenset(name for rule in sigma.rules_of(query) for name in features_of(rule))
 
 
@@ -1462,7 +1476,8 @@ def _logs_of_mistake(query: sigma.SigmaQuery, mutant: sigma.SigmaQuery, search: 
 
 
 def _readings_without_effect(query: sigma.SigmaQuery) -> Iterator[str]:
-    """Yield the readings of absent fields that change nothing, because the detections need these fields.
+    """Yield the answers about absent fields that change nothing, because the detections require that these fields
+    exist.
 
     Each is written as axis=value. Raises BudgetExceeded.
     """
@@ -1493,7 +1508,9 @@ def _readings_without_effect(query: sigma.SigmaQuery) -> Iterator[str]:
 
 
 def _known_true(condition: eql.Condition, truth: bool = True) -> eql.Condition:
-    """Return when a condition is true, or false, if a test of an absent field is neither true nor false."""
+    """Return the condition under which a condition is true, or false, if a test of an absent field is neither true nor
+    false.
+    """
     match condition:
         case eql.NegatedCondition(part):
             return _known_true(part, not truth)
@@ -1518,13 +1535,14 @@ def find_distinguishing_logs(
     known: Iterable[Sequence[Event]],
     more: Iterable[Sequence[Event]] = (),
 ) -> list[list[Event]]:
-    """Return a few logs that distinguish pairs of meanings, in each form of answers, that the known logs do not.
+    """Return a few logs that distinguish pairs of meanings that the known logs do not distinguish, in each form of
+    answers.
 
     In these logs each field has values of one kind, as in a table. more: further logs to try. Raises BudgetExceeded.
     """
 
     def differing_pairs(log: Sequence[Event]) -> int:
-        """Return as bits which pairs of meanings, in each form of answers, differ on a log."""
+        """Return a bit mask of the pairs of meanings, in each form of answers, that differ on a log."""
         found = 0
         for answers in zip(*(meaning(log) for meaning in meanings), strict=True):
             for one, other in combinations(answers, 2):

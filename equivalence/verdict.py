@@ -54,7 +54,8 @@ class Contained(Answer):
 
 @dataclass(frozen=True, eq=False)
 class Different(Answer):
-    """A stream on which the two queries differ by their definitions.
+    """The verdict that two queries differ, with a stream on which the reference evaluators of their languages confirm
+    it.
 
     at: the last position of the stream. left_only, right_only: the matches at this position that only the left, or only
     the right query has. shortest: whether no shorter stream separates the queries.
@@ -101,11 +102,15 @@ Verdict: TypeAlias = Equivalent | Contained | Bounded | Different | Undecided
 __all__ = ["Claim", "Level", "Order"]
 
 Claim = Literal["equivalent", "contained"]
-"""That both queries have the same matches at every position of every stream, or the right has all of the left's."""
+"""The claim to decide: both queries have the same matches at every position of every stream, or the right query has all
+matches of the left one.
+"""
 
 Level = Literal["events", "valuations", "positions"]
-"""What is compared at each position: the complex events of the queries, their valuations, or whether they have any
-match. Only languages whose rules fire are compared by `positions`."""
+"""What is compared at each position: the complex events of the queries, their valuations, or whether there is a match.
+
+Only languages whose rules fire are compared by `positions`.
+"""
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -120,13 +125,16 @@ Nested: TypeAlias = tuple[Any, ...]
 """Tuples of tuples of numbers."""
 DEEPEST = 100
 Letter: TypeAlias = frozenset[tuple[int, bool]]
-"""What is known about a row: pairs of a condition's number and whether it is true there. NULL is not true."""
+"""The known facts about a row: pairs of a condition's number and whether it is true there. NULL is not true."""
 Word: TypeAlias = tuple[Letter, ...]
 
 
 @dataclass(frozen=True)
 class Fact:
-    """States that no partition has consecutive rows with these truths (if first: as first rows; if last: as last)."""
+    """States that no partition has consecutive rows with these truths of conditions.
+
+    first: as its first rows; last: as its last rows.
+    """
 
     rows: Word
     first: bool = False

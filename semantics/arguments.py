@@ -77,7 +77,7 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
     """Return the most similar of the names; None if none is similar enough.
 
     A name with another first letter must be even more similar. A name that differs only in the digits of a number is
-    not returned: it is another member of a series.
+    not returned, because it is another member of a series.
     """
     series = _NUMBER.sub("0", name)
     near = get_close_matches(name, [one for one in names if one == name or _NUMBER.sub("0", one) != series], 1)
@@ -86,7 +86,7 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """Return "; did you mean" with the most similar name, to end a message; "" if no name is similar."""
+    """Return "; did you mean" with the most similar name, as the end of a message; "" if no name is similar."""
     near = nearest(name, names)
     return "" if near is None else f"; did you mean {near!r}?"
 
@@ -107,7 +107,7 @@ def format_names(names: Collection[str]) -> str:
 T = TypeVar("T")
 CHECKED_TOGETHER = 256  # items between two looks at the clock
 _LIMIT: ContextVar[tuple[float, float]] = ContextVar("_LIMIT", default=(math.inf, math.inf))
-"""When the time of the current call is over, by the monotonic clock, and how many seconds it was given."""
+"""The time (of the monotonic clock) at which the current call has to end, and how many seconds it was given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +202,7 @@ def depth_limited(span: Span | None = None) -> Iterator[None]:
 
 
 class Selection(Enum):
-    """The matches of a query to return: all, or those that a selection strategy around the whole query keeps."""
+    """Which matches of a query to return: all, or those that a selection strategy around the whole query keeps."""
 
     ALL = "all"
     STRICT = "strict"
@@ -227,13 +227,16 @@ R = TypeVar("R")
 
 
 def choices(kind: type) -> dict[str, tuple[str, ...]]:
-    """Return the possible answers to each question of a class of readings, the default answer first."""
+    """Return the possible answers to each question that a class of readings asks; the default answer comes first.
+
+    A reading answers the questions that the definition of a language leaves open.
+    """
     kinds = get_type_hints(kind)
     return {one.name: get_args(kinds[one.name]) for one in fields(kind)}
 
 
 def vary_reading(decided: Any) -> dict[tuple[str, str], Any]:
-    """Return each reading that differs from `decided` in one answer, keyed by the question and that answer."""
+    """Return each reading that differs from `decided` in a single answer, keyed by the question and that answer."""
     return {
         (name, answer): replace(decided, **{name: answer})
         for name, answers in choices(type(decided)).items()

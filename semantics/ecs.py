@@ -162,7 +162,9 @@ def event_of_document(
 
 
 def document_of_event(event: Event) -> dict[str, Any]:
-    """Return the document of an event, with nested objects and arrays; event_of_document reads it back."""
+    """Return the document of an event, with nested objects and arrays, so that event_of_document returns the event
+    again.
+    """
     document: dict[str, Any] = {}
     time = event.attributes.get(TIME)
     if time is not None:
@@ -242,7 +244,7 @@ def _flat(values: list[Any], name: str, where: str, depth: int = 0) -> Iterator[
 
 
 def _add(attributes: dict[str, Value], name: str, value: Any) -> None:
-    """Add a value to a field: under the field's name, or as `name[n]` if the field has n values already."""
+    """Add a value to a field: under the field's name, or as `name[n]` if the field already has n values."""
     if type(value) is int and value not in INT64:
         value = str(value)
     at, n = name, 0

@@ -73,7 +73,7 @@ class ArrowTable(Protocol):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Result:
-    """The attributes of the event that RETURN or MEASURES makes of a match, by name.
+    """The attributes, by name, of the event that RETURN or MEASURES makes from a match.
 
     Results are compared by their texts: see `result_of`.
     """
@@ -220,7 +220,9 @@ class Stream(Sequence[Event]):
         return self
 
     def _add_elements(self, names: Iterable[str]) -> None:
-        """Add a Boolean attribute for each name like "tags.any.new", which tests whether a list has an element."""
+        """Add a Boolean attribute for each name like "tags.any.new": it says whether the list "tags" has the element
+        "new".
+        """
         from cerify.semantics.object_rows import elements_of, meant_elements
 
         names = [name for name in names if ".any." in name]
@@ -245,7 +247,7 @@ class Stream(Sequence[Event]):
             self.columns = None if self.columns is None else [*self.columns, name]
 
     def known_attributes(self, names: Iterable[str]) -> list[str]:
-        """Return the names, with likely spellings in place of a test for an element that no list has."""
+        """Return the names. A test for an element that no list has is replaced by likely spellings of it."""
         meant = [name for others in self._meant.values() for name in others]
         return list(dict.fromkeys([*(name for name in names if name not in self._meant), *meant]))
 
@@ -335,7 +337,7 @@ def bindings_of(mu: Valuation) -> Bindings:
 
 
 def result_of(attributes: Mapping[str, Any]) -> Result:
-    """Return the result with these attributes. Its text is JSON; there 2.0 is written 2, and a time in ISO 8601."""
+    """Return the result with these attributes. Its text is JSON, in which 2.0 is written 2, and times are ISO 8601."""
     return Result(json.dumps(plain(attributes), ensure_ascii=False, sort_keys=True), attributes)
 
 
@@ -367,7 +369,9 @@ def _checked(event: Event | Mapping[str, object], position: int, schema: Schema 
 
 
 def _of_mapping(obj: Mapping[str, Any], position: int, schema: Schema | None) -> Event:
-    """Return the event of a mapping; a text is parsed as a time where the schema has a timestamp, or under "time"."""
+    """Return the event of a mapping. A text is parsed as a time if the schema declares a timestamp, or under the key
+    "time".
+    """
     if TYPE not in obj:
         keys = ", ".join(map(str, obj))
         raise InputError(f"event {position}: no key {TYPE!r} for the event type; the keys are {keys}")
@@ -463,7 +467,7 @@ _FIRST_ROWS = 2**14  # these rows usually have all event types
 
 
 def add_observed(seen: dict[str, dict[str, ValueType]], S: Stream, attributes: Collection[str]) -> None:
-    """Add the event types and attributes of a stream with a table to `seen`, those of earlier streams.
+    """Add the event types and attributes of a stream with a table to `seen`, which has those of earlier streams.
 
     attributes: the attributes that a type gets only if its events have them. Each type gets all other attributes of the
     stream.

@@ -69,7 +69,7 @@ PARQUET = b"PAR1"  # how a file begins and ends
 IPC_FILE, IPC_STREAM = b"ARROW1", b"\xff\xff\xff\xff"  # how the two forms of Arrow IPC begin; the first ends so too
 VALUE_BYTES = 8  # the memory that a value takes, roughly
 PART_ROWS = 2**20
-"""The number of events in each part, where a large file is read in parts."""
+"""The number of events in each part when a large file is read in parts."""
 DELTAS = {"DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"}
 """Encodings of texts in Parquet that Arrow does not read as a dictionary."""
 LARGEST_CLAIM, MOST_COMPRESSED = 2**30, 1000  # a file may unpack to a gigabyte, or to a thousand times its size
@@ -174,7 +174,7 @@ def as_stream(
 
 
 def _finish(S: Stream, source: object, reading: FieldReading, sort: bool) -> Stream:
-    """Return the stream, sorted by time if `sort` is true; set `renamed` for the field from which time was read."""
+    """Return the stream, sorted by time if `sort` is true; set `renamed` for the field from which the time was read."""
     # In EQL and Sigma @timestamp is the time, whatever field it is read from.
     if reading.time_column not in (None, TIME, "@timestamp") and S is not source:
         S.renamed = {reading.time_column: TIME}
@@ -641,7 +641,7 @@ def _errors_of_arrow(source: CsvSource, kind: str) -> Iterator[None]:
 
 
 def _require_marks(start: bytes, end: bytes, mark: bytes) -> None:
-    """Raise ValueError if a file with this start and this end does not have the mark at both."""
+    """Raise ValueError unless a file begins and ends with the mark of its format."""
     if not start.startswith(mark):
         raise ValueError(f"the file does not begin with {mark.decode()}" if start else "the file is empty")
     if not end.endswith(mark):
@@ -677,7 +677,8 @@ def _validated(table: pa.Table) -> pa.Table:
 def write_whole(path: Path, text: str) -> None:
     """Replace a file's content by renaming a new file; a reader sees the old text or the new one, never a part.
 
-    A special file, such as a pipe, is written to directly. Raises InputError; the old content is then still there.
+    A special file, such as a pipe, is written to directly. If writing fails, the old content is kept, and InputError is
+    raised.
     """
     try:
         if path.exists() and not path.is_file():

@@ -277,7 +277,7 @@ def step_problems(question: KeyedQuestion, schema: Schema) -> Iterator[Problem]:
 
 
 def is_of_step(step: FunnelStep, event: Event) -> bool:
-    """Return whether an event satisfies the condition of a step."""
+    """Return whether an event is of a step: it has the step's type and satisfies its condition."""
     if step.type is not None and step.type != event.type:
         return False
     return step.predicate is None or satisfied(step.predicate, lambda attribute: event.get(attribute.name), event.type)
@@ -297,8 +297,8 @@ def answer_by_key(
     attempts: whether a key of a sequence has the positions of its longest attempt (see `longest_attempt`), even without
         a match.
 
-    A key with only hidden events has the level None. Raises InputError for times that decrease, and for values that are
-    not times.
+    A key all of whose events are hidden has the level None. Raises InputError for times that decrease, and for values
+    that are not times.
     """
     found_rows, hidden = _rows_by_key(question, S, holds)
     for key, rows in found_rows.items():
@@ -345,7 +345,7 @@ def _unit(question: FunnelQuestion, S: Stream) -> int:
 
 
 def _axis(question: KeyedQuestion) -> str | None:
-    """Return the attribute by which the window and the order are measured, None for positions."""
+    """Return the attribute in which the window is measured and by which events are ordered; None for positions."""
     if isinstance(question, SequenceQuestion):
         return TIME
     needed = question.order != "stream" or question.mode is not None

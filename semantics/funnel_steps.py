@@ -48,11 +48,10 @@ class FunnelWindow:
     window: Window
 
     def on_axis(self, unit: int, floating: bool) -> int | float:
-        """Return the length of the window as a number on an axis.
+        """Return the length of the window in the unit of an attribute's values.
 
-        unit: how much one second is on the axis; 1 for a window on an attribute.
-
-        floating: whether the numbers on the axis are floats; else the result is rounded down.
+        unit: how many of these units make a second; 1 for a window on an attribute. floating: whether the values are
+        floats; if not, the result is rounded down.
         """
         match self.window:
             case TimeWindow(amount, name):

@@ -1,10 +1,10 @@
 """The meaning of funnels: how far a key gets on the way A, then B, then C, clause by clause.
 
 The question "how many users did A, then B, then C within a week" has several answers in use, because databases differ
-in what they do with equal times, repeated steps and rows that match no step. Here each answer is a *reading*: a
-function from the rows of one key to a level, written like its sentence in docs/guide/funnels.md, without regard to
-speed.
-The evaluator of funnels over columns (automata/funnels.py) shares no code with this module and is compared with it.
+in what they do with equal times, repeated steps and rows that match no step. Here each such answer is a *reading*: a
+function from the rows of one key to a level. It follows its description in docs/guide/funnels.md word for word, without
+regard to speed. The evaluator of funnels over columns (automata/funnels.py) shares no code with this module and is
+compared with it.
 
 Letters, in every function of this module:
     rows  the rows of one key, in the order of the stream       n  the number of steps, which are numbered from 1
@@ -85,7 +85,7 @@ def chains(rows: Rows, k: int, reading: ChainReading = ChainReading()) -> Iterat
 
 
 def deepest_chain(rows: Rows, n: int, reading: ChainReading = ChainReading()) -> Chain:
-    """Return the least chain of the highest level; the empty chain if no row is of step 1.
+    """Return the least chain of the highest level; the empty chain if no row satisfies step 1.
 
     The least chain is the one that begins first; of these, the one whose second step is first; and so on. Its length
     is the level of the key.
@@ -123,8 +123,8 @@ def strict_increase(rows: Rows, n: int, w: Time) -> int:
     """Return the highest accepted step, where a row is compared with only one earlier row.
 
     Rows are read by time, then by step. A row of step 1 is accepted. A row of step s > 1 is accepted if it is later
-    than the newest accepted row of step s - 1, and within w of the step 1 at which that row's chain began. An earlier
-    row of step s - 1 is forgotten: A twice in one second, then B in that second, stays at level 1.
+    than the newest accepted row of step s - 1, and within w of the row of step 1 at which that row's chain began. An
+    earlier row of step s - 1 is forgotten: A twice in one second, then B in that second, stays at level 1.
     """
     newest: dict[int, tuple[Time, Time]] = {}  # by step: the time at which the chain began, and the time of the step
     for time, step in _entries(rows):
@@ -140,8 +140,9 @@ def strict_increase(rows: Rows, n: int, w: Time) -> int:
 def strict_order(rows: Rows, n: int, w: Time) -> int:
     """Return the level of `window_funnel` for the entries before the first entry that breaks the order.
 
-    Entries are read from the first of step 1 on, by time, then by step; entries without a step come first. An entry
-    breaks the order if it has no step, or if the step before its step is not reached. Reached steps may repeat.
+    Entries are read by time, then by step, from the first entry of step 1 on; at equal times, entries without a step
+    come first. An entry breaks the order if it has no step, or if the step before its step is not reached. Reached
+    steps may repeat.
     """
     kept: list[tuple[Time, int]] = []
     for time, step in _from_first(rows):
@@ -152,7 +153,7 @@ def strict_order(rows: Rows, n: int, w: Time) -> int:
 
 
 def allow_reentry(rows: Rows, n: int, w: Time) -> int:
-    """Return the level of `strict_order`, but pass over entries of steps that are not yet due.
+    """Return the level of `strict_order`, but ignore entries of steps whose preceding step is not reached.
 
     An entry without a step still ends the funnel.
     """
@@ -187,7 +188,9 @@ FUNNEL_MODES: Mapping[str, Callable[[Rows, int, Time], int]] = {
     "strict_order,allow_reentry": allow_reentry,
     "strict_deduplication": strict_deduplication,
 }
-"""The readings of ClickHouse by the modes that are written in the call; windowFunnel is the call without a mode."""
+"""The readings of ClickHouse by the modes that are written in a call; windowFunnel is the reading of a call without a
+mode.
+"""
 
 
 def _largest(rows: Rows, n: int, w: Time, follows: Follows) -> int:

@@ -120,7 +120,7 @@ def reserving(obj: Any, reserved: Mapping[str, str], where: str) -> Any:
 
 
 class _Columns:
-    """The value type of each attribute in the lines so far, to refuse the first event with another type."""
+    """The value type of each attribute in the lines so far. The first event with another type is refused."""
 
     def __init__(self, fields: Mapping[str, str]) -> None:
         self.types: dict[str, ValueType] = {}
@@ -129,7 +129,9 @@ class _Columns:
         self._large: dict[str, tuple[int, str]] = {}  # the first integer that no float equals, and its place
 
     def see(self, event: Event, place: str, where: str) -> None:
-        """Record an event. Raises InputError for an attribute with values of two kinds, or a time that is not one."""
+        """Record an event. Raises InputError for an attribute with values of two kinds, or for a time that is not a
+        time.
+        """
         for name, value in event.attributes.items():
             new = value_type_of(value)
             if name == TIME and new not in ("int", "float", "timestamp"):

@@ -87,7 +87,7 @@ class PositionArrays:
 def not_collecting() -> Iterator[None]:
     """Return a context in which Python does not collect garbage.
 
-    Matches form no reference cycles, and collection would take half of the time of making many matches.
+    Matches form no reference cycles, and when many matches are made, collection would take half of the time.
     """
     enabled = gc.isenabled()
     gc.disable()

@@ -1,11 +1,11 @@
 """Times with nanoseconds, and differences between them, as subclasses of Python's datetime and timedelta.
 
 Logs of containers and of Windows write nine or seven digits of a second, and Python's datetime has six. Dropping the
-other digits can change the answer to "within 1 second". Plain numbers of nanoseconds would lose what a time has: its
-comparison with `timestamp '…'`, its printing, its parts. Objects of the subclasses are compared, subtracted and printed
-exactly by all code that knows datetime and timedelta; code that is limited to microseconds calls `microseconds`, which
-raises Unsupported. A time that is a whole number of microseconds is always a plain datetime, so equal times are of one
-class.
+other digits can change the answer to "within 1 second". Plain numbers of nanoseconds would lose the properties of
+times: their comparison with `timestamp '…'`, their printing, their parts. Objects of the subclasses are compared,
+subtracted and printed exactly by all code that knows datetime and timedelta; code that is limited to microseconds calls
+`microseconds`, which raises Unsupported. A time that is a whole number of microseconds is always a plain datetime, so
+equal times are of one class.
 """
 
 from __future__ import annotations

@@ -93,9 +93,9 @@ def fitted_objects(
 ) -> tuple[list[dict[str, Any]], list[str]]:
     """Return (objects, warnings): flat objects, with their times converted, and warnings about the units of times.
 
-    Lists, which no schema has, are left out; the attributes that stand for a list, such as the number of its elements,
-    are kept if the schema has them. A value that is not a time stays, for the schema to refuse. Raises InputError,
-    IllFormed.
+    Lists are left out, because no schema has them; the attributes that stand for a list, such as the number of its
+    elements, are kept if the schema has them. A value that is not a time is kept, so that the schema refuses it. Raises
+    InputError, IllFormed.
     """
     fitted: list[dict[str, Any]] = []
     for obj in objects:

@@ -562,7 +562,10 @@ def _sql_false(part: eql.EventFilter) -> rows.Expression:
 
 
 def _sql(condition: eql.Condition, wanted: bool) -> rows.Expression:
-    """Return SQL that is true of the rows for which a condition is true (wanted), or not true. Raises Unsupported."""
+    """Return SQL that is true of the rows for which a condition is true (`wanted`) or is not true (not `wanted`).
+
+    Raises Unsupported.
+    """
     match condition:
         case eql.AllConditions(parts) | eql.AnyConditions(parts):
             join = rows.RowAnd if isinstance(condition, eql.AllConditions) is wanted else rows.RowOr
@@ -622,7 +625,7 @@ def _or_null(field: eql.EventField, test: rows.Expression, wanted: bool) -> rows
 
 
 def cel_to_eql(phi: cel.Formula) -> eql.EqlQuery:
-    """Return the EQL rule with the complex events of a formula, which is decided for all logs with single values.
+    """Return the EQL rule with the complex events of a formula, on all logs whose fields have single values.
 
     Raises Unsupported if the rule with the steps of the formula has other complex events; the message has a shortest
     stream that shows this.
@@ -675,7 +678,7 @@ def _candidate(phi: cel.Formula) -> eql.EqlQuery:
 
 
 def _parts_of(phi: cel.Formula) -> Iterator[tuple[eql.EventFilter, bool]]:
-    """Yield the events of a chain in order, and the events that must be absent."""
+    """Yield the events of a chain in order, and the events that must be absent between them."""
     match phi:
         case cel.Seq(left, right):
             yield from _parts_of(left)

@@ -69,8 +69,8 @@ def keyed_logs(
 ) -> Iterator[list[Event]]:
     """Yield logs on which a sequence or sample fires, with these values of its keys, place by place.
 
-    letters_with: returns the letters of events with some fixed fields. twin: returns another value with the same
-    outcome of every test of a field, if there is one. In the logs, the fields of other keys are absent, equal in all
+    letters_with: returns the letters of events with some fixed fields. twin: returns another value for which every test
+    of a field has the same result, if there is one. In the logs, the fields of other keys are absent, equal in all
     events, or different in some. Times are around the windows of the queries.
     """
     body = query.body
@@ -95,7 +95,7 @@ def keyed_logs(
 
     def log_of(numbers: Sequence[int], rows: Sequence[int], gaps: Sequence[int]) -> list[Event]:
         """Return a log with the events of these steps. rows: the index of each step. numbers: for each event a number
-        that selects values for the fields of other keys, 0 for none.
+        that selects values for the fields of other keys; 0 if there are none.
         """
         events = []
         for row, number_, time in zip(rows, numbers, accumulate(gaps), strict=True):
@@ -135,7 +135,7 @@ def _gaps_around(queries: Sequence[eql.EqlQuery]) -> list[int]:
 
 
 def _keys_like(value: Value | None) -> tuple[Value | None, ...]:
-    """Return values of a key to draw from: one value twice, another value, and None."""
+    """Return values of a key from which to choose at random: one value twice, another value, and None."""
     one, other = KEYS["string" if value is None else value_type_of(value)]
     return (one, one, other, None)
 

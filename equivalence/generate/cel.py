@@ -59,7 +59,9 @@ class CelProfile:
 
     @cached_property
     def choices(self) -> tuple[tuple[list[str], list[int]], tuple[list[str], list[int]]]:
-        """Return the operators with their cumulative weights: first those that fit in two nodes, then all."""
+        """Return the operators with their cumulative weights: first the operators that a formula of two nodes can have,
+        then all.
+        """
         narrow = [(name, weight) for name, weight in self.operators if name not in BINARY]
         return _cumulative(narrow), _cumulative(self.operators)
 
@@ -79,7 +81,7 @@ def _cumulative(weighted: Sequence[tuple[str, int]]) -> tuple[list[str], list[in
 
 
 CORE = CelProfile((("seq", 6), ("cseq", 4), ("or", 4), ("plus", 3), ("cplus", 3), ("in", 3), ("filter", 5)))
-"""The fragment that the denotation and the automaton share: R IN FILTER ; + : :+ OR with unary filters."""
+"""The fragment that the reference evaluator and the automaton share: R IN FILTER ; + : :+ OR with unary filters."""
 
 CORRELATED = replace(CORE, correlated=0.4)
 """The core, with filters across variables."""
@@ -96,7 +98,7 @@ TYPED = replace(
     ),
     absent=0.1,
 )
-"""The core, with attributes of every value type, some of them absent."""
+"""The core operators, with attributes of every value type, some of them absent."""
 
 FIGURE_3 = replace(
     CORE,
@@ -135,7 +137,7 @@ def stream(rng: Random, profile: CelProfile, length: int, phi: Formula | None = 
 
 
 def types_asked(profile: CelProfile, phi: Formula | None) -> list[str]:
-    """Return the types of the profile, with the types in the formula repeated often."""
+    """Return the types of the profile, with the types in the formula repeated, so that they are chosen more often."""
     asked = sorted({psi.type for psi in subformulas(phi) if isinstance(psi, cel.EventAtom)}) if phi is not None else []
     return asked * 4 * len(profile.types) + [*profile.types] * len(asked) if asked else [*profile.types]
 
@@ -173,7 +175,7 @@ def _formula(rng: Random, profile: CelProfile, nodes: int) -> tuple[Formula, Sco
 
 
 def instance(rng: Random, operator: Operator) -> Callable[..., Any]:
-    """Return a function that makes a node of the operator from operands, with its other fields chosen from samples."""
+    """Return a function that builds a node of the operator from operands. Its other fields are chosen from samples."""
     made = operator.instances()
     return made[0] if len(made) == 1 else rng.choice(made)
 
@@ -281,7 +283,7 @@ def add_event_window(rng: Random, phi: Formula) -> Formula:
 
 
 def inside(rng: Random, phi: Formula, scope: Callable[[Random, Formula], Formula]) -> Formula:
-    """Return the formula with one of its sub-formulas in a window or partition that `scope` makes."""
+    """Return the formula with a window or partition, made by `scope`, around one of its sub-formulas."""
     below = children(phi)
     if not below or rng.random() < 0.3:
         return scope(rng, phi)
@@ -317,7 +319,7 @@ def clocked(rng: Random, S: Stream) -> Stream:
 # automaton cannot compare events with each other. Such conditions are left to chance: several streams are tried.
 
 Drawing: TypeAlias = Callable[[Predicate], Iterator[Event]]
-"""A function that draws random events, some of which are likely to satisfy a predicate."""
+"""A function that makes random events, some of which are likely to satisfy a predicate."""
 
 SMALL = Budget(valuations=20_000, states=500)
 POOL = 24  # how many random events are tried to find one that takes a transition
@@ -330,8 +332,8 @@ def guided_case(
 ) -> tuple[Formula, Stream]:
     """Return a formula of at most `nodes` nodes, and a stream of at most `events` events.
 
-    guided: the share of streams built to match; the others are random. If no matching stream is found, up to two other
-    formulas of that size are tried. shared: the share of formulas in which a sub-formula stands twice.
+    guided: the share of streams that are built to match; the others are random. If no matching stream is found, up to
+    two other formulas of that size are tried. shared: the share of formulas in which a sub-formula occurs twice.
     """
     size_ = max(rng.randint(1, nodes), rng.randint(1, nodes))
     length = max(rng.randint(1, events), rng.randint(1, events))
@@ -372,7 +374,10 @@ def _matches_at(phi: Formula, S: Stream, n: int) -> bool:
 
 
 def with_copy(rng: Random, phi: Formula) -> Formula:
-    """Return the formula with one sub-formula replaced by another of the same size, if two have more than one node."""
+    """Return the formula with one of its sub-formulas in place of another of the same size.
+
+    It is unchanged if no two sub-formulas with more than one node have the same size.
+    """
     found = [place for place in places(phi) if size(place.psi) > 1]
     pairs = [
         (there, here)
@@ -390,7 +395,10 @@ def with_copy(rng: Random, phi: Formula) -> Formula:
 
 
 def _walk(rng: Random, A: CEA, final_after: Sequence[frozenset[int]], drawn: Drawing) -> Sequence[Event] | None:
-    """Return the events of a random accepting run; None if there is no run, or if no drawn event takes a step of it."""
+    """Return the events of a random accepting run.
+
+    Return None if there is no run, or if no event of `drawn` fits a step of the run.
+    """
     ends = [n for n in range(1, len(final_after)) if A.initial & final_after[n]]
     if not ends:
         return None
@@ -408,13 +416,15 @@ def _walk(rng: Random, A: CEA, final_after: Sequence[frozenset[int]], drawn: Dra
 
 
 def _step(rng: Random, ways: list[Transition], drawn: Drawing) -> tuple[Event, int] | None:
-    """Return a random event of a random transition, and the target; None if no drawn event takes a transition."""
+    """Return a random event for a random transition, and the target; None if no event of `drawn` fits a transition."""
     rng.shuffle(ways)
     return next(((e, t.target) for t in ways for e in drawn(t.predicate) if holds(t.predicate, e)), None)
 
 
 def _drawing(rng: Random, profile: CelProfile, phi: Formula) -> Drawing:
-    """Return a function that draws up to POOL events for a predicate, half of them with values beyond the profile."""
+    """Return a function that makes up to POOL random events for a predicate, half of them with values beyond the
+    profile.
+    """
     asked = types_asked(profile, phi)
     chosen: dict[Predicate, Sequence[str]] = {}
 

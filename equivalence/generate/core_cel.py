@@ -30,9 +30,9 @@ OPEN = core.Unary("", Anything())
 class CoreProfile(CelProfile):
     """The parameters of random core-CEL formulas and streams; the operators are those of core-CEL.
 
-    safe: no variable is defined on both sides of a sequence; if the variables run out, a fresh name is used.
-    well_formed: a filter mentions only variables that are always bound at its place, so that `problems` finds no
-    unbound variable. If False, a filter sometimes mentions any variable.
+    safe: whether no variable is defined on both sides of a sequence; if the variables run out, a fresh name is used.
+    well_formed: whether a filter mentions only variables that are always bound where it stands, so that `problems`
+    finds no unbound variable. If False, a filter sometimes mentions any variable.
     """
 
     variables: tuple[str, ...] = ("x", "y", "z")
@@ -117,7 +117,9 @@ def _fresh() -> Iterator[str]:
 
 
 def _filtered(rng: Random, profile: CoreProfile, phi: core.Formula, around: Variables) -> core.Formula:
-    """Return the formula with conditions in place of its placeholders; variables in `around` are bound outside it."""
+    """Return the formula with conditions in place of its placeholders. around: the variables that are bound outside
+    it.
+    """
     around = around | bound(phi)
     match phi:
         case core.CoreEventAtom():
@@ -153,7 +155,7 @@ def _condition(rng: Random, profile: CoreProfile, open_: core.Condition, scope: 
 
 
 def _variable(rng: Random, profile: CoreProfile, scope: tuple[str, ...]) -> str:
-    """Return a bound variable; if the formula need not be well-formed, sometimes any variable."""
+    """Return a bound variable; if the formula need not be well-formed, sometimes return any variable."""
     if profile.well_formed or (scope and rng.random() < 0.8):
         return rng.choice(scope)
     return rng.choice(profile.variables)

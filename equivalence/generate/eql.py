@@ -135,7 +135,10 @@ def _random_step(rng: Random, profile: EqlProfile, own: int) -> eql.SequenceStep
 
 
 def random_event(rng: Random, seconds: float) -> Event:
-    """Return a random event, so many seconds after BEGIN. Fields may be absent; process.args and keys may be arrays."""
+    """Return a random event, the given number of seconds after BEGIN.
+
+    Fields may be absent; process.args and keys may be arrays.
+    """
     attributes: dict[str, Value] = {TIME: BEGIN + timedelta(seconds=seconds)}
     for name in FIELDS:
         if rng.random() < 0.7:

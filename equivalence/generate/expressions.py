@@ -64,13 +64,13 @@ DERIVED = replace(
         if operator.node.operands and name not in ("exists", "equated")
     ),
 )
-"""The same with all operators of section 2.3."""
+"""The same profile with all operators of section 2.3."""
 
 MASKED = replace(DERIVED, masked=0.5)
 """The same with masks."""
 
 STARTED = replace(DERIVED, start=0.5)
-"""The same with histories that begin with the start event."""
+"""The same profile with histories that begin with the start event."""
 
 CORRELATED = replace(DERIVED, operators=(*DERIVED.operators, ("exists", 6)), special=0.15)
 """The same with correlation variables."""
@@ -85,7 +85,7 @@ VALUED = replace(
     named=0.2,
     special=0.12,
 )
-"""The same with attribute variables, constraints and named expressions."""
+"""The same profile with attribute variables, constraints and named expressions."""
 
 EVERYTHING = replace(VALUED, operators=CORRELATED.operators, masked=0.15, start=0.15)
 """All of these."""

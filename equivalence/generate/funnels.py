@@ -24,8 +24,8 @@ VALUES: Mapping[str, tuple[Value, ...]] = {"k": ("u", "u", "v"), "x": (0, 1, 2),
 class FunnelProfile:
     """The parameters of random queries and streams.
 
-    kinds: of queries; "chain" is a funnel without a mode. clauses: whether funnels have other clauses. conditions: how
-    often a step has a condition. absent: how often an event lacks an attribute.
+    kinds: the kinds of queries; "chain" is a funnel without a mode. clauses: whether funnels have further clauses.
+    conditions: how often a step has a condition. absent: how often an event lacks an attribute.
     """
 
     kinds: tuple[str, ...] = ("chain", *FUNNEL_MODES, "sequence")

@@ -45,7 +45,7 @@ OF_TYPE: dict[ValueType, st.SearchStrategy[Value]] = {
 def formulas(profile: CelProfile = CORE, nodes: int = 12) -> st.SearchStrategy[Formula]:
     """Generate formulas with at most `nodes` nodes, made of the operators, types, variables and constants of a profile.
 
-    The weights of operators in the profile are ignored: Hypothesis chooses how often to try each operator.
+    The weights of operators in the profile are ignored, because Hypothesis chooses how often to try each operator.
     """
     return _scoped(profile, nodes).map(lambda found: found[0])
 

@@ -43,10 +43,10 @@ class RowProfile:
 
     context: how often a condition looks at earlier rows of the match. null: how often a value is NULL. failing: whether
     AFTER MATCH SKIP may have no row to skip to, so that there is an error in place of matches. windows: whether clauses
-    stand in WINDOW. chain: whether clauses suit engines that support little of R010: the pattern is a chain of
-    different variables, some with a quantifier, rows are in the order of the table, and a match has one row of output,
-    with values of its rows only. extended: whether clauses may ask for the longest match and have expressions in
-    PARTITION BY and ORDER BY.
+    stand in WINDOW. chain: whether clauses are simple enough for engines that support little of R010. Then the pattern
+    is a chain of different variables, some with a quantifier, rows are in the order of the table, and a match has one
+    row of output, with values of its own rows only. extended: whether clauses may ask for the longest match and have
+    expressions in PARTITION BY and ORDER BY.
     """
 
     context: float = 0.4
@@ -84,7 +84,7 @@ def case(rng: Random, profile: RowProfile, nodes: int, events: int) -> tuple[Mat
 
 
 def _fails(q: MatchRecognize, S: Stream) -> bool:
-    """Return whether AFTER MATCH SKIP has no row to skip to; True if this takes too long to find out."""
+    """Return whether AFTER MATCH SKIP leads to a row that does not exist; True if this takes too long to find out."""
     try:
         return q.skip.variable is not None and not all(find_matches(q, S, budget=BUDGET))
     except (IllFormed, BudgetExceeded):
@@ -233,7 +233,7 @@ class _Maker:
         return rows.RowConstant(None if self.rng.random() < 0.05 else self.rng.randrange(4))
 
     def _number(self) -> rows.Expression:
-        """Return an expression for a number, from columns in rows at fixed offsets from the current row."""
+        """Return an expression for a number. It reads columns of rows at fixed distances from the current row."""
         rng, column = self.rng, rows.RowColumn(self.rng.choice("xxy"))
         made: Sequence[Callable[[], rows.Expression]] = (
             lambda: column,
@@ -249,7 +249,7 @@ class _Maker:
         return rng.choice((*made[:2], *made[5:]) if self.chain else made)()
 
     def _looked_up(self, semantics: Sequence[Any] = ("RUNNING",)) -> rows.Expression:
-        """Return an expression for a number that navigates to earlier rows of the match (FIRST, LAST, aggregates)."""
+        """Return an expression for a number that looks at earlier rows of the match, by FIRST, LAST or an aggregate."""
         rng = self.rng
         A = rng.choice([None, *self.variables])
         column = rows.RowColumn(rng.choice("xy"), A)

@@ -47,7 +47,7 @@ Output: TypeAlias = tuple[tuple[str, ...], tuple[OutputRow, ...]]
 
 @dataclass(frozen=True)
 class TableTest:
-    """A table with the columns and rows of the clause's output on it, and descriptions of the mutants that it kills."""
+    """A table with the clause's output (columns and rows), and descriptions of the mutants that it kills."""
 
     table: Stream
     columns: tuple[str, ...]
@@ -57,7 +57,11 @@ class TableTest:
 
 @dataclass(frozen=True)
 class TableTests:
-    """Tables that kill every mutant except those in `same`, which mean the same, and those in `undecided`."""
+    """Tables that kill the mutants of a clause.
+
+    same: mutants that mean the same as the clause, so that no table kills them. undecided: mutants for which no table
+    was found.
+    """
 
     tests: tuple[TableTest, ...]
     mutants: int
@@ -226,7 +230,7 @@ def _output(q: MatchRecognize, S: Stream) -> Output | None:
 def _separating(
     q: MatchRecognize, mutant: MatchRecognize, schema: Schema | None, budget: Budget
 ) -> tuple[bool, Stream | None]:
-    """Return whether clause and mutant are proved to mean the same, and a table on which their outputs differ.
+    """Return whether the mutant is proved to mean the same as the clause, and a table on which their outputs differ.
 
     The table is None if no such table is found.
     """
@@ -294,7 +298,7 @@ class TableMaker:
         self.order = [resolve_column(one, self.values) for one in order]
 
     def _timed(self, schema: Schema | None) -> Iterator[str]:
-        """Yield the columns of times: those of the schema, or else those in EXTRACT or beside an interval."""
+        """Yield the columns of times: according to the schema, or else the columns in EXTRACT or beside an interval."""
         if schema is not None:
             yield from (name for name, type_ in schema.attributes.items() if type_ == "timestamp")
             return

@@ -27,12 +27,13 @@ from cerify.semantics.values import Value, ValueType, value_type_of
 
 @dataclass(frozen=True)
 class SaseProfile:
-    """The parameters of random queries and streams; the numbers are shares of the places where a feature is possible.
+    """The parameters of random queries and streams. A number says at what share of the places where a feature is
+    possible it occurs.
 
     attributes: every event type has all of them; the values of an attribute in streams and the constants in conditions
     come from one pool. mixed: queries with a strategy for each component. default: queries with bare predicates.
     related: conditions whose right side mentions other events. aggregated: sides of conditions that are aggregates.
-    led: streams built to match. constant: whether results are a constant.
+    led: streams that are built to match. constant: whether results are a constant.
     """
 
     types: tuple[str, ...] = ("A", "B", "C")
@@ -65,13 +66,13 @@ PLAIN = SaseProfile()
 """All strategies, Kleene plus anywhere, correlated conditions, equivalence tests, windows and `!`."""
 
 PER_EVENT = replace(PLAIN, related=0.0)
-"""The same, but with only conditions on single events and equivalence tests."""
+"""The same profile, but with only conditions on single events and equivalence tests."""
 
 AGGREGATES = replace(PLAIN, aggregated=0.4, having=0.3)
 """Plain, with aggregates, running and of all events, and HAVING."""
 
 NEGATION = replace(AGGREGATES, aggregated=0.2, negated=0.35, within=0.5)
-"""The same with negated components, single and Kleene."""
+"""The same profile with negated components, single and Kleene."""
 
 EVERYTHING = replace(
     NEGATION,
@@ -79,7 +80,7 @@ EVERYTHING = replace(
     non_overlap=0.1,
     absent=0.05,
 )
-"""The same with values of other kinds, some of them absent, and NON-OVERLAP."""
+"""The same profile with values of other kinds, some of them absent, and NON-OVERLAP."""
 
 NEXT = replace(
     PLAIN,
@@ -91,7 +92,9 @@ NEXT = replace(
     negated=0.1,
     constant=True,
 )
-"""For engines whose patterns take the next event: one such strategy, Kleene plus with `!`, constant results."""
+"""A profile for engines whose patterns take the next event: one such strategy, Kleene plus with `!`, constant
+results.
+"""
 
 PROFILES = {
     "plain": PLAIN,
@@ -111,7 +114,7 @@ EQUALITIES: tuple[pred.Comparator, ...] = ("=", "!=")
 
 
 class Maker:
-    """Makes a query with at most `nodes` nodes: the pattern takes some of them, and the others become conditions."""
+    """Makes a query with at most `nodes` nodes: some are components of the pattern, the others are conditions."""
 
     def __init__(self, rng: Random, profile: SaseProfile, nodes: int) -> None:
         self.rng, self.profile = rng, profile
@@ -170,9 +173,9 @@ class Maker:
         return k.kleene and not k.negated and self._share(self.profile.cut)
 
     def _belongs(self, c: sase.Conjunct, names: set[str], first: bool) -> bool:
-        """Return whether a conjunct belongs to the block of these variables.
+        """Return whether a conjunct belongs to the block of variables `names`.
 
-        It belongs to the block of its last identifier, or else to the first block.
+        It belongs to the block of its last identifier; if it has none, to the first block.
         """
         if isinstance(c.condition, sase.Equivalence):
             return first
@@ -194,9 +197,9 @@ class Maker:
         return min(self.rng.choices(self.profile.attributes, k=2), key=lambda attribute: len(attribute[1]))[0]
 
     def _conjunct(self, k: sase.Component) -> pred.Predicate:
-        """Return a clause about one event, or all events, of the component.
+        """Return a clause about one event, or all events, of component k.
 
-        The last identifier of each part of the clause is on the same edge.
+        In each part of the clause, the last identifier is on the same edge.
         """
         edge: Edge = self.rng.choice(("first", "each", "each", "later", "later", "end")) if k.kleene else "first"
         p = self._atom(k, edge)
@@ -220,7 +223,9 @@ class Maker:
     def _choose_left(
         self, k: sase.Component, edge: Edge, name: str, pool: tuple[Value, ...]
     ) -> tuple[pred.Term, tuple[Value, ...]]:
-        """Return the last identifier of a condition on that edge, and the values it may have."""
+        """Return an identifier of component k on that edge, the last one in its condition, and the values it may
+        have.
+        """
         if edge == "end" and self._share(0.7 * bool(self.profile.aggregated)):
             return self._aggregate(k, name, pool, running=False)
         places: dict[Edge, sase.Index] = {"first": "first", "each": "current", "later": "current", "end": "last"}
@@ -251,7 +256,9 @@ class Maker:
         return self._moved(sase.Reference(name, other.variable, place), pool)
 
     def _moved(self, term: pred.Term, pool: tuple[Value, ...]) -> pred.Term:
-        """Return the term; if it is a number, sometimes with another number added, subtracted or multiplied."""
+        """Return the term. A number sometimes has another number added to it, subtracted from it or multiplied with
+        it.
+        """
         if isinstance(pool[0], int | float) and not isinstance(pool[0], bool) and self._share(0.15):
             return pred.Arithmetic(self.rng.choice(("+", "-", "*")), term, pred.Constant(self.rng.choice(pool)))
         return term
@@ -324,7 +331,7 @@ def case(rng: Random, profile: SaseProfile, nodes: int, events: int) -> tuple[sa
 
 
 def size(q: sase.SaseQuery) -> int:
-    """Return the number of components and conjuncts, and one each for WITHIN and HAVING."""
+    """Return the number of components and conjuncts, plus one each for WITHIN and HAVING."""
     return len(q.pattern) + len(list(conjuncts(q))) + (q.within is not None) + (q.having is not None)
 
 
@@ -356,7 +363,10 @@ def stream(rng: Random, profile: SaseProfile, length: int, q: sase.SaseQuery | N
 
 
 def _led(rng: Random, q: sase.SaseQuery, length: int, event: Callable[..., Event]) -> list[Event]:
-    """Return events for the components of the pattern in turn; they satisfy the conditions if a few tries suffice."""
+    """Return events for the components of the pattern in turn.
+
+    An event satisfies its conditions if one is found in a few tries.
+    """
     events: list[Event] = []
     bound: dict[str, list[int]] = {}
     last: int | None = None

@@ -26,7 +26,7 @@ from cerify.semantics.trees import children, rebuilt
 from cerify.semantics.values import Value
 
 Level = Literal["valuations", "events"]
-"""What is the same on both sides at every position: the valuations, or only the complex events."""
+"""What both sides of a law have in common at every position: the valuations, or only the complex events."""
 
 LETTERS = ("phi", "psi", "chi")
 PREDICATES: tuple[Predicate, Predicate] = (
@@ -38,7 +38,9 @@ PREDICATES: tuple[Predicate, Predicate] = (
 
 @dataclass(frozen=True)
 class Witness:
-    """A counterexample to a law: the values of its letters, and a position of a stream at which the sides differ."""
+    """A counterexample to a law: values for its letters (phi, psi, chi), and a position of a stream where the sides
+    differ.
+    """
 
     operands: tuple[str, ...]
     types: str
@@ -60,10 +62,10 @@ class Witness:
 
 @dataclass(frozen=True)
 class Law:
-    """An equation left = right, which holds if there is no witness.
+    """An equation left = right of schematic formulas. It holds if there is no witness, that is, no counterexample.
 
-    binding: the letters that stand only for formulas whose matches all have an event. without: pairs of a letter and a
-    variable that the formulas for the letter must not have.
+    binding: the letters (phi, psi, chi) that stand only for formulas whose matches all have an event. without: pairs of
+    a letter and a variable that the formulas for the letter must not have.
     """
 
     name: str
@@ -95,7 +97,10 @@ class Law:
         )
 
     def instance(self, *operands: Formula, predicates: Sequence[Predicate] = PREDICATES) -> tuple[Formula, Formula]:
-        """Return both sides with operands for its letters (extra ones are ignored) and predicates for P and Q."""
+        """Return both sides with operands in place of the letters phi, psi and chi, and predicates in place of P and Q.
+
+        Operands for other letters are ignored.
+        """
         if len(operands) < len(self.letters):
             raise ValueError(
                 f"the law {self.name!r} needs formulas for {', '.join(self.letters)}, "
@@ -192,7 +197,7 @@ class Rule:
         return bound.substitute(self.right)
 
     def _allowed(self, bound: Binding) -> bool:
-        """Return whether the side conditions of the law hold for the bound letters."""
+        """Return whether the side conditions of the law hold for the formulas bound to its letters."""
         return all(always_binds(bound.formulas[letter]) for letter in self.law.binding) and not any(
             bound.names[A] in names(bound.formulas[letter]) for letter, A in self.law.without
         )
@@ -200,7 +205,7 @@ class Rule:
 
 @cache
 def rules() -> tuple[Rule, ...]:
-    """Return the laws that hold as rules, in each direction that needs no new names.
+    """Return the laws that hold as rewriting rules, in each direction that needs no new names.
 
     No rule introduces derived operators: A ; A does not become A{2}.
     """
@@ -220,7 +225,7 @@ def _has_derived(side: Formula) -> bool:
 
 @dataclass
 class Binding:
-    """The values of the letters, names, attributes and predicates of a law that are matched so far."""
+    """The values of the letters, names, attributes and predicates of a law, as far as they have been matched."""
 
     formulas: dict[str, Formula] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
@@ -230,7 +235,7 @@ class Binding:
     def matches(self, pattern: Formula, phi: Formula) -> bool:
         """Return whether the formula is an instance of the pattern that agrees with the values bound so far.
 
-        The other letters and names of the pattern are bound.
+        Letters and names of the pattern that have no value yet are bound.
         """
         if isinstance(pattern, cel.EventAtom) and pattern.type in LETTERS:
             return self.formulas.setdefault(pattern.type, phi) == phi

@@ -64,7 +64,10 @@ def joined(Or: Any, disjuncts: Sequence[Any]) -> Any:
 
 
 def product_size(left: Sequence[int], right: Sequence[int]) -> int:
-    """Return the number of nodes of all pairs of formulas of these sizes, with an operator around each pair."""
+    """Return the number of nodes of all pairs of two formulas, with an operator in each pair.
+
+    left, right: the sizes of the formulas from which the pairs are made.
+    """
     return len(right) * sum(left) + len(left) * sum(right) + len(left) * len(right)
 
 
@@ -116,7 +119,7 @@ def with_children(phi: core.Formula, below: Sequence[core.Formula]) -> core.Form
 
 
 def never(phi: core.Formula, x: str | None = None) -> core.Formula:
-    """Return a safe formula in LP-normal form without complex events; it defines x, or any variable of phi."""
+    """Return a safe formula in LP-normal form that has no complex event; it defines x, or any variable of phi."""
     event = next(
         psi for psi in core.subformulas(phi) if isinstance(psi, core.CoreEventAtom) and x in (None, psi.variable)
     )
@@ -124,7 +127,8 @@ def never(phi: core.Formula, x: str | None = None) -> core.Formula:
 
 
 def around(phi: core.CorePlus | core.Strategy, body: core.Formula) -> core.Formula:
-    """Return phi with another body that has the same complex events under each valuation, but may define less.
+    """Return phi with another body, which has the same complex events under each valuation but may define fewer
+    variables.
 
     An iteration chooses the variables of its body anew in each round; a strategy lets them vary among the matches that
     it compares. So the new body must still define each variable that it uses. Raises Unsupported if it does not.
@@ -173,7 +177,7 @@ def _or(disjuncts: Disjuncts) -> core.Formula:
 
 
 def _disjuncts(phi: core.Formula, nodes: int) -> Disjuncts:
-    """Return formulas without OR, except inside iterations and strategies, whose union is phi, without duplicates."""
+    """Return formulas without OR (except inside iterations and strategies) whose union is phi, without duplicates."""
     below = [_disjuncts(psi, nodes) for psi in children(phi)]
     sizes = [[core.size(psi) for psi in disjuncts] for disjuncts in below]
     found: Disjuncts
@@ -212,8 +216,8 @@ Path: TypeAlias = tuple[int, ...]
 def lp_normal(phi: core.Formula, nodes: int = NODES) -> core.Formula:
     """Return a formula in LP-normal form with the complex events of phi.
 
-    No iteration between a filter and the definition of its variable may choose the variable anew. This requires
-    slightly more than well-formedness as printed (docs/decisions/core-cel.md). Raises IllFormed, Unsupported,
+    Between a filter and the definition of its variable there may be no iteration that chooses the variable anew. This
+    requires slightly more than well-formedness as printed (docs/decisions/core-cel.md). Raises IllFormed, Unsupported,
     BudgetExceeded.
     """
     with depth_limited(phi.span):
@@ -251,7 +255,9 @@ def _popped(phi: core.Formula, nodes: int) -> core.Formula:
 
 
 def _unbound(phi: core.CoreSeq) -> Path | None:
-    """Return the path to a unary filter on a variable that phi binds, but not below the filter; or None."""
+    """Return the path to a unary filter on a variable that phi binds, but that is not bound below the filter; or
+    None.
+    """
     for n, psi in enumerate(children(phi)):
         if (path := _unbound_in(psi, check_bound(phi), frozenset())) is not None:
             return (n, *path)
@@ -261,7 +267,7 @@ def _unbound(phi: core.CoreSeq) -> Path | None:
 def _unbound_in(phi: core.Formula, outer: check_Variables, varied: check_Variables) -> Path | None:
     """Return the path that `_unbound` returns.
 
-    outer: the variables bound around phi. varied: the variables that a strategy in between may bind anew.
+    outer: the variables bound around phi. varied: the variables that a strategy on the path may bind anew.
     """
     outer = outer - check_bound(phi)
     match phi:
@@ -302,7 +308,7 @@ def _at(phi: core.Formula, path: Path) -> core.Unary:
 
 
 def _assume_filter(phi: core.Formula, path: Path, holds: bool) -> core.Formula | None:
-    """Return phi simplified under the assumption that the filter at the end of the path holds, or does not hold.
+    """Simplify phi under the assumption that the filter at the end of the path holds, or does not hold.
 
     Return None if phi then has no complex event.
     """
@@ -428,7 +434,7 @@ def _cel_or(disjuncts: CelDisjuncts) -> cel.Formula:
 
 
 def _cel_disjuncts(phi: cel.Formula, nodes: int) -> CelDisjuncts:
-    """Return formulas without OR, except inside iterations and strategies, whose union is phi, without duplicates."""
+    """Return formulas without OR (except inside iterations and strategies) whose union is phi, without duplicates."""
     if isinstance(phi, cel.Derived):
         return _cel_disjuncts(phi.expansion, nodes)
     below = [_cel_disjuncts(psi, nodes) for psi in children(phi)]
@@ -565,7 +571,9 @@ def _filter_events(phi: cel.Formula, L: Variables, p: Predicate) -> cel.Formula:
 
 
 def _whole(phi: cel.Formula, condition: cel.Condition) -> cel.Formula:
-    """Return phi FILTER condition, pushed down as long as one operand has all events of the condition's variables."""
+    """Return phi FILTER condition, with the filter pushed down while one operand has all events of the condition's
+    variables.
+    """
     L = spoken_of(condition)
     if _holds_anyway(condition, bindable(phi)):
         return phi
@@ -649,7 +657,7 @@ def push_in(phi: cel.Formula, nodes: int = NODES) -> cel.Formula:
 
 
 class _Pushing:
-    """One rewriting, and the fresh variables that it has made."""
+    """A single rewriting, with the fresh variables that it has made."""
 
     def __init__(self, phi: cel.Formula, nodes: int) -> None:
         self.nodes = nodes
@@ -688,9 +696,9 @@ class _Pushing:
 
 
 def bound(phi: cel.Formula, A: str, L: Variables | None) -> cel.Formula:
-    """Return phi IN A, with IN at the event types, for a phi that binds A only as an event type, if at all.
+    """Return phi IN A, with IN pushed to the event types. phi may bind A only as an event type.
 
-    L: if not None, A gets only events of variables in L.
+    L: if given, A gets only events of variables in L.
     """
     match phi:
         case cel.EventAtom() | cel.In():

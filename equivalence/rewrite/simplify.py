@@ -49,8 +49,8 @@ EVERYTHING: frozenset[str] | None = None
 class Subformula:
     """A sub-formula with its context: a function that replaces it in the whole, and the operators around it.
 
-    looked: the variables that the operators around it look at; None for all. blind: whether these operators look at
-    complex events only. chained: whether the operator around it is the same as its own, as in A ; (B ; C).
+    looked: the variables at whose events the operators around it look; None for all. blind: whether these operators
+    look at complex events only. chained: whether the operator around it is the same as its own, as in A ; (B ; C).
     """
 
     psi: Formula
@@ -61,7 +61,7 @@ class Subformula:
 
 
 def places(phi: Formula) -> Iterator[Subformula]:
-    """Yield all sub-formulas in their places, outermost first."""
+    """Yield all sub-formulas with their contexts, outermost first."""
     pending = [Subformula(phi, lambda other: other)]
     while pending:
         place = pending.pop()
@@ -94,7 +94,9 @@ def _below(place: Subformula, below: Sequence[Formula], i: int) -> Subformula:
 
 
 def redundant(phi: Formula, level: Level) -> Iterator[Candidate]:
-    """Yield each formula that one rewriting at one place gives, if it is known to mean the same at that level."""
+    """Yield each formula that a single rewriting of one sub-formula gives, if it is known to mean the same at that
+    level.
+    """
     for place in places(phi):
         exact = level == "valuations" or not place.blind
         for name, other in _local(place, exact):
@@ -173,7 +175,7 @@ def is_nothing(phi: Formula) -> bool:
 
 
 def of_nothing(psi: Formula) -> Iterator[Candidate]:
-    """Yield simpler forms of an operator with an operand that never matches, each with the name of the rule."""
+    """Simplify an operator that has an operand without matches; yield the results, each with the name of the rule."""
     match psi:
         case cel.Or(left, right) if is_nothing(left) or is_nothing(right):
             yield "OR with nothing", right if is_nothing(left) else left
@@ -219,9 +221,9 @@ EMPTY = Stream([])
 
 @dataclass(frozen=True)
 class RewriteStep:
-    """A rewritten part of the formula, before and after.
+    """A rewriting of a part of a formula: the part before and after.
 
-    by: the law or rule that allows the step. proof: that the part means the same; None if only a law says so.
+    by: the law or rule that allows the step. proof: the proof that both mean the same; None if only a law says so.
     """
 
     by: str
@@ -261,8 +263,8 @@ def simplify(
 ) -> Simplified:
     """Return a smaller, or equally small and simpler, formula with the same complex events, or valuations.
 
-    schema: the two formulas need to agree on streams of this schema only. tries: the greatest number of comparisons. If
-    budget.seconds ends the search, the result may differ from one call to the next; else it does not.
+    schema: the two formulas need to agree only on streams of this schema. tries: the greatest number of comparisons.
+    The result is the same in every call, unless budget.seconds ends the search.
     """
     with depth_limited(phi.span), budget.timed():
         original = mapped(phi)  # without spans, which refer to the text of phi
@@ -286,7 +288,7 @@ def same_meaning(phi: Formula, psi: Formula, level: Level, schema: Schema | None
 
 
 class _Search:
-    """The search for smaller formulas, with what remains of its budget."""
+    """A search for smaller formulas, with the rest of its budget."""
 
     def __init__(self, schema: Schema | None, budget: Budget, tries: int) -> None:
         self.schema = schema
@@ -299,7 +301,7 @@ class _Search:
         return self.tries <= 0 or (self.deadline is not None and time.monotonic() > self.deadline)
 
     def simplified(self, phi: Formula, level: Level) -> tuple[Formula, list[RewriteStep]]:
-        """Return the formula made smaller, step by step, until no step is found."""
+        """Make the formula smaller, step by step, until there is no further step; return the result."""
         if is_decided(phi, self.schema):
             return self._shrink_by_decider(phi, level)
         steps: list[RewriteStep] = []
@@ -311,14 +313,16 @@ class _Search:
         return phi, steps
 
     def _law(self, phi: Formula, level: Level) -> tuple[RewriteStep, Formula] | None:
-        """Return the first step that a law allows, and the formula after it; None if no law applies."""
+        """Return the first step that a law allows, and the formula after the step; None if no law applies."""
         found = next(self._lighter(phi, redundant(phi, level)), None)
         return None if found is None else (RewriteStep(found[0], phi, found[1], None), found[1])
 
     def _part(
         self, phi: Formula, level: Level, settled: set[Formula], steps: list[RewriteStep]
     ) -> tuple[None, Formula] | None:
-        """Return the formula with one of its largest unary parts made smaller, or None; add the steps to `steps`."""
+        """Make one of the largest unary parts of the formula smaller; return the formula, or None. Add the steps to
+        `steps`.
+        """
         for place in _unary_parts(phi):
             if place.psi not in settled:
                 smaller, taken = self._shrink_by_decider(place.psi, level if place.blind else "valuations")
@@ -329,7 +333,7 @@ class _Search:
         return None
 
     def _shrink_by_decider(self, phi: Formula, level: Level) -> tuple[Formula, list[RewriteStep]]:
-        """Return the unary formula made smaller by candidates that are proved equivalent, and the steps."""
+        """Make the unary formula smaller by candidates that are proved equivalent; return the formula and the steps."""
         steps: list[RewriteStep] = []
         witnesses: list[Stream] = []
         refused: set[Formula] = set()
@@ -362,7 +366,7 @@ class _Search:
         return None
 
     def _lighter(self, phi: Formula, candidates: Iterator[Candidate]) -> Iterator[Candidate]:
-        """Yield candidates that are lighter and add no type error, until the search ends."""
+        """Yield candidates that are lighter and that add no type error, until the search ends."""
         bound = weight(CEL, phi, EMPTY)
         typed = self.schema is not None and not type_errors(phi, self.schema)
         for by, other in candidates:
@@ -381,7 +385,7 @@ class _Search:
 
 
 def _unary_parts(phi: Formula) -> Iterator[Subformula]:
-    """Yield the greatest sub-formulas that are unary, and more than an event type."""
+    """Yield the largest sub-formulas that are unary, without those that are only an event type."""
     inside: set[int] = set()
     for place in places(phi):
         if id(place.psi) in inside:

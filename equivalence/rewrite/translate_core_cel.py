@@ -1,4 +1,4 @@
-"""Translate core-CEL into CEL and CEL into core-CEL, after renaming variables so that no name means two things."""
+"""Translate core-CEL into CEL and CEL into core-CEL, after renaming variables so that each name has one meaning."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Names:
         self._written: dict[str, str] = {}
 
     def unused(self, like: str) -> str:
-        """Reserve and return `like`, or a fresh name made from it if `like` is in use."""
+        """Reserve a name and return it: `like`, or a fresh name made from it if `like` is in use."""
         if like in self._used:
             return self.fresh(like)
         self._used.add(like)
@@ -54,7 +54,8 @@ def named_apart(phi: core.Formula) -> tuple[core.Formula, Names]:
     """Rename variables so that each iteration has variables of its own and no variable is an event type.
 
     Each round of an iteration binds its variables anew (the clause of +), so their names may change. Outside iterations
-    a variable keeps its name unless an event type has the same name: CEL binds such a variable itself.
+    a variable keeps its name, unless an event type has the same name, because in CEL an event type is itself a
+    variable.
     """
     types, open_ = types_of(phi), free(phi)
     names = Names(types | variables(phi))
@@ -204,7 +205,9 @@ def translated(phi: core.Formula, budget: Budget = Budget()) -> cel.Formula | Un
 
 @dataclass(frozen=True)
 class PendingConstraint:
-    """A condition that cannot be placed yet. many: its variables that each round of an iteration binds anew."""
+    """A condition that cannot be placed yet. many: those of its variables that each round of an iteration binds
+    anew.
+    """
 
     atom: core.Condition
     many: Variables = NOTHING
@@ -220,7 +223,7 @@ PendingConstraints: TypeAlias = frozenset[PendingConstraint]
 
 @dataclass(frozen=True)
 class _Alternative:
-    """One way through the ORs of a formula. held: the variables used elsewhere that hold one event in it."""
+    """One choice of sides for the ORs of a formula. held: the variables used elsewhere that hold one event in it."""
 
     held: Variables
     pending: PendingConstraints
@@ -235,7 +238,7 @@ class _Alternative:
 class _Translation:
     """Translates core-CEL into CEL. The budget bounds the nodes of each formula, and the number of alternatives.
 
-    refused: the first reason why there is no formula. Once it is set, ignore what the methods return.
+    refused: the first reason why there is no formula. If it is set, the results of the methods mean nothing.
     """
 
     def __init__(self, names: Names, budget: Budget) -> None:
@@ -245,9 +248,11 @@ class _Translation:
         self.made = 0
 
     def alternatives(self, phi: core.Formula, asked: Variables, anchored: bool) -> list[_Alternative]:
-        """Return the alternatives of phi. asked: the variables that the formula around phi uses.
+        """Return the alternatives of phi: formulas without OR. asked: the variables that the formula around phi
+        uses.
 
-        anchored: phi begins where the stream does, so a strategy compares the same complex events in both languages.
+        anchored: whether phi begins where the stream does, so that a strategy compares the same complex events in both
+        languages.
         """
         merged: dict[tuple[Variables, PendingConstraints], _Alternative] = {}
         for one in self.clause(phi, asked, anchored) if self.refused is None else ():
@@ -291,7 +296,7 @@ class _Translation:
             yield reduce(_either, usable).around(cel.Plus)
 
     def round(self, one: _Alternative, U: Variables) -> _Alternative:
-        """Return the alternative as a round of an iteration. U: the variables that each round binds anew."""
+        """Return the alternative as one round of an iteration. U: the variables that each round binds anew."""
         pending = set()
         for constraint in _ordered(one.pending):
             local = constraint.single & U
@@ -310,7 +315,7 @@ class _Translation:
         return _Alternative(NOTHING, frozenset(pending), one.phi, one.nodes)
 
     def apart(self, one: _Alternative, rounds: Sequence[_Alternative]) -> _Alternative:
-        """Return the round with fresh names for those variables of its constraints that other rounds also bind."""
+        """Give fresh names to the variables of a round's constraints that other rounds also bind; return the round."""
         elsewhere = {psi.variable for other in rounds if other is not one for psi in _bindings(other.phi)}
         about = frozenset[str]().union(*(constraint.many for constraint in one.pending)) & elsewhere
         if not about:
@@ -361,7 +366,7 @@ class _Translation:
         self.refused = self.refused or reason
 
     def looks_ahead(self, constraint: PendingConstraint, unbound: Variables) -> Unsupported:
-        """Return the refusal of a filter on variables that may hold no event."""
+        """Return the reason to refuse a filter on variables that may hold no event."""
         return Unsupported(
             f"{self.show_all(unbound)} may hold no event here, so the filter could depend on a later event, but CEL "
             f"does not look ahead: define {self.show_all(unbound)} on every path through the filtered formula",
@@ -369,7 +374,7 @@ class _Translation:
         )
 
     def show_all(self, variables: Variables) -> str:
-        """Format the variables, by the user's names for them."""
+        """Format variables for a message, with the names that the user gave them."""
         return ", ".join(sorted(set(map(self.names.find_original, variables))))
 
 
@@ -396,7 +401,7 @@ def _filtered(one: _Alternative, condition: core.Condition) -> Iterator[_Alterna
 
 
 def _sequenced(one: _Alternative, two: _Alternative) -> _Alternative:
-    """Return the sequence of two alternatives, under the pending filters whose variables it defines."""
+    """Return the sequence of two alternatives, with the pending filters whose variables it defines around it."""
     held, pending = one.held | two.held, one.pending | two.pending
     settled = frozenset(constraint for constraint in pending if constraint.single <= held)
     both = _Alternative(held, pending - settled, cel.Seq(one.phi, two.phi), one.nodes + two.nodes + 1)
@@ -478,12 +483,14 @@ def to_core_cel(phi: cel.Formula, budget: Budget = Budget()) -> core.Formula:
 
 
 Holders = Mapping[str, frozenset[str]]
-"""Maps each core-CEL variable to the CEL variables that hold its event."""
+"""Maps each core-CEL variable to the CEL variables that hold the same event."""
 
 
 @dataclass(frozen=True)
 class _Translated:
-    """A core-CEL formula, and the holders of its events. chosen: the variables that phi defines under a strategy."""
+    """A core-CEL formula, and the variables that hold its events. chosen: the variables that phi defines under a
+    strategy.
+    """
 
     phi: core.Formula
     held_by: Holders
@@ -558,7 +565,7 @@ class _CoreTranslation:
                 assert_never(phi)
 
     def event(self, R: str, like: str) -> _Translated:
-        """Return an event of type R with a new variable, named `like` if possible."""
+        """Return an event of type R with a new variable, named `like` if that name is free."""
         x = self.names.unused(like)
         return _Translated(core.CoreEventAtom(R, x), {x: frozenset({R})})
 
@@ -624,7 +631,9 @@ def _is_interval(phi: cel.Formula) -> bool:
 
 
 def _choices(found: _Translated, predicate: Predicate, span: Span | None) -> Iterator[core.Atom]:
-    """Yield the predicate on single events: holders replace the variables it mentions, in all combinations."""
+    """Yield the predicate on single events: each variable is replaced by one that holds an event of it, in all
+    combinations.
+    """
     single = defined_outside_iteration(found.phi)
     for holders in product(*(found.find_holders(a.variable or "") for a in mentions(predicate))):
         if len([x for x in holders if x not in single]) > 1:
@@ -640,8 +649,9 @@ def _choices(found: _Translated, predicate: Predicate, span: Span | None) -> Ite
 def _attach_atom(found: _Translated, atom: core.Atom) -> _Translated:
     """Filter the complex events that have all variables of the atom.
 
-    A unary filter goes on the definition of its variable. Any other filter goes around the formula if every complex
-    event has all its variables. If only one variable may be missing, it goes on the definition of that variable.
+    A unary filter is put on the definition of its variable. Any other filter is put around the formula if every complex
+    event has all its variables. If only one variable may be missing, the filter is put on the definition of that
+    variable.
     """
     inside = mentioned(atom) if isinstance(atom, core.Unary) else mentioned(atom) - bound(found.phi)
     if len(inside) == 1 and not inside & found.chosen:

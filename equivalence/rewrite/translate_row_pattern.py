@@ -1,7 +1,7 @@
 """Translate MATCH_RECOGNIZE into CEL, and contiguous CEL and SASE+ into MATCH_RECOGNIZE.
 
-MATCH_RECOGNIZE reports one match for each row, CEL reports all matches. So only patterns are translated of which at
-most one match can begin at each row; `two_lengths` decides this.
+MATCH_RECOGNIZE reports one match for each row, CEL reports all matches. So a pattern is translated only if at most one
+match can begin at each row, which `two_lengths` decides.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _Shorter: TypeAlias = int | Literal["start", "ended"]
 
 @dataclass(frozen=True)
 class TwoLengths:
-    """Rows with two matches that begin at the same row: the first `first` rows, and all rows.
+    """Rows on which two matches begin at the first row: one has the first `first` rows, the other has all rows.
 
     None stands for a row that the solver did not find.
     """
@@ -169,7 +169,10 @@ class _Translation:
         self.events = {A: self._event(q, A, names) for A in q.primary}
 
     def _event(self, q: MatchRecognize, A: str, names: Names) -> cel.Formula:
-        """Return the event for A: its type, with A's conditions as filters. IN binds A unless the type is called A."""
+        """Return the event for variable A: its type, with A's conditions as filters.
+
+        IN binds the event to A, unless the type itself is called A.
+        """
         conjuncts = list(_conjuncts(self.predicates[A]))
         types = [one.type for one in conjuncts if isinstance(one, pred.OfType)]
         rest = [one for one in conjuncts if not isinstance(one, pred.OfType | pred.Anything)]
@@ -184,7 +187,10 @@ class _Translation:
         return reduce(lambda psi, one: cel.Filter(psi, cel.Every(name, one)), rest, phi)
 
     def formula(self, p: rows.Pattern) -> tuple[cel.Formula | None, bool]:
-        """Return the formula for the non-empty matches of p (None if it has none), and whether p may match no rows."""
+        """Return the formula for the non-empty matches of p, and whether p may match no rows.
+
+        The formula is None if p has no non-empty match.
+        """
         self.left -= 1
         if self.left < 0:
             raise BudgetExceeded("the formula would be too large; lower the bounds of the quantifiers", p.span)
@@ -310,7 +316,7 @@ def cel_to_row(phi: cel.Formula, budget: Budget = Budget()) -> MatchRecognize:
 
 
 def _part(phi: cel.Formula, strict: bool) -> _Part:
-    """Return the formula as a _Part. strict: it is under STRICT, so all events of a match are adjacent."""
+    """Return the formula as a _Part. strict: whether it is under STRICT, so that all events of a match are adjacent."""
     match phi:
         case cel.EventAtom(R):
             return _Leaf(R, frozenset({R}))

@@ -34,7 +34,7 @@ EDGE: Mapping[frozenset[Tested], Edge] = {
 
 @dataclass(frozen=True)
 class ShapeCondition:
-    """A conjunct of WHERE, its component, and the events of this component that it is about."""
+    """A conjunct of WHERE, its component, and which events of this component it is about."""
 
     condition: Predicate
     component: int
@@ -44,7 +44,7 @@ class ShapeCondition:
 
 @dataclass(frozen=True)
 class SaseShape:
-    """A query without constructs that only SASE+ has. keyed: whether its strategies see only events of one key."""
+    """A query that uses only constructs that CEL also has. keyed: whether its strategies see only events of one key."""
 
     pattern: tuple[sase.Component, ...]
     strategies: tuple[sase.Strategy, ...]
@@ -60,7 +60,7 @@ class SaseShape:
         return self.strategies[n]
 
     def gap(self, n: int) -> sase.Strategy:
-        """Return the strategy for the events skipped before a component's first event."""
+        """Return the strategy that says which events may be skipped before the first event of component n."""
         return self.strategies[n]
 
     def at(self, n: int, edge: Edge) -> list[Predicate]:
@@ -181,7 +181,7 @@ def _require_one_of_many(p: ShapeCondition, q: sase.SaseQuery) -> None:
 def _require_stop(
     q: sase.SaseQuery, n: int, strategies: tuple[sase.Strategy, ...], ended: bool, reading: Reading
 ) -> None:
-    """Raise Unsupported if a later event decides where an array stops, or if two strategies meet at its end."""
+    """Raise Unsupported if a later event decides where an array stops, or if different strategies apply at its end."""
     k, how = q.pattern[n], strategies[n]
     if n + 1 < len(q.pattern):
         if strategies[n + 1] != how:
@@ -242,7 +242,7 @@ def variables_in_cel(q: sase.SaseQuery) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class _Parts:
-    """The CEL variables of an array: for all its events, the first, all but the first, and the last."""
+    """The CEL variables of an array: for all its events, for the first, for all but the first, and for the last."""
 
     all: str
     first: str
@@ -283,7 +283,7 @@ class _Translation:
         return cel.Or(single, phi) if single is not None and compared else phi
 
     def component(self, n: int, alone: bool = False) -> cel.Formula:
-        """Return the formula for component n. alone: only for arrays of one event."""
+        """Return the formula for component n. alone: whether to return it only for arrays of a single event."""
         shape, k = self.shape, self.shape.pattern[n]
         names, how = self.names[k.variable], shape.how(n)
         first, ends = [*shape.at(n, "first"), *shape.at(n, "each")], shape.at(n, "end")
@@ -321,7 +321,7 @@ class _Translation:
         return (cel.ContiguousPlus if how == "strict_contiguity" else cel.Plus)(phi)
 
     def limited(self, how: sase.Strategy, skipped: cel.Formula, phi: cel.Formula) -> cel.Formula:
-        """Return phi; under skip_till_next_match, UNLESS an event `skipped` comes before it."""
+        """Return phi; under skip_till_next_match, with UNLESS, so that no event `skipped` comes before it."""
         return cel.Unless(phi, cel.Seq(skipped, phi)) if how == "skip_till_next_match" else phi
 
     def limited_first(self, n: int, phi: cel.Formula) -> cel.Formula:
@@ -361,7 +361,9 @@ class _Translation:
         return names.all if form == "a[i]" else names.last
 
     def on_variables(self, p: pred.Predicate, later: bool) -> pred.Predicate:
-        """Return the condition with CEL variables in place of references. later: `a[i]` is an event after the first."""
+        """Return the condition with CEL variables in place of references. later: whether `a[i]` is an event after the
+        first.
+        """
 
         def moved(a: pred.Attribute) -> pred.Attribute:
             name = self.names[a.variable or ""].rest if later and identifier(a) == "a[i]" else self.name(a)
@@ -373,7 +375,7 @@ class _Translation:
 def _on_sets(p: pred.Predicate, span: Span | None) -> cel.Condition:
     """Translate a cross-event predicate into a filter condition. It mentions at most one set of several events, once.
 
-    p, a conjunct of SASE+, is a disjunction of comparisons and of negated comparisons.
+    p is a conjunct of SASE+: a disjunction of comparisons and of negated comparisons.
     """
     if isinstance(p, pred.Either):
         return cel.Disjunction(_on_sets(p.left, span), _on_sets(p.right, span), span=span)
@@ -421,7 +423,8 @@ def sase_to_expression(q: sase.Tree, reading: Reading = DECIDED) -> expr.Express
 
 
 def _after(before: expr.Expression | None, phi: cel.Formula, contiguous: bool) -> expr.Expression:
-    """Return an expression for the ends of phi, where phi begins after an event of `before` (contiguous: just after).
+    """Return an expression for the ends of phi, where phi begins after an event of `before` (directly after, if
+    contiguous).
 
     If `before` is None, phi begins anywhere.
     """

@@ -25,7 +25,7 @@ def mapped(
     attribute: Callable[[str], str] = same,
     value: Callable[[Value], Value] = same,
 ) -> Formula:
-    """Replace names (of event types and variables), attributes and constants in a formula, and drop its spans."""
+    """Replace names (of event types and variables), attributes and constants in a formula; return it without spans."""
 
     def predicate(P: Predicate) -> Predicate:
         return mapped_predicate(P, lambda a: Attribute(attribute(a.name), a.variable and name(a.variable)), value)
@@ -150,7 +150,7 @@ def constants(phi: Formula) -> list[Value]:
 
 
 def noted(visit: Callable[[Callable[[T], T]], object]) -> list[T]:
-    """Run `visit` with a recording function, and return the values that the function got, in order.
+    """Run `visit` with a function that records its arguments; return the recorded values in order.
 
     The function returns each value unchanged.
     """

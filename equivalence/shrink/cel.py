@@ -80,7 +80,10 @@ SHAPE = FormulaShape[Formula](
 
 
 def complexity(phi: Formula) -> int:
-    """Return the sum of the operators' ranks (among operators with as many operands) and of their fields' sizes."""
+    """Return the sum of the operators' ranks and of the sizes of their fields.
+
+    The rank of an operator is its place among operators with as many operands.
+    """
     return sum(map(_complexity, subformulas(phi)))
 
 

@@ -18,8 +18,8 @@ SHAPE = TreeShape[Expression](expr.children, expr.rebuilt)
 
 
 def smaller_expressions(E: Expression) -> Iterator[Expression]:
-    """Yield expressions in which a descendant replaces an ancestor, or a node has fewer operands, arguments or
-    definitions, or no mask or variable.
+    """Yield simpler expressions: a descendant in place of an ancestor, fewer operands, arguments or definitions, or no
+    mask or variable.
     """
     yield from SHAPE.parts_instead(E)
     yield from SHAPE.at_each_node(E, _fewer)

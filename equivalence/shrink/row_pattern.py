@@ -181,7 +181,7 @@ def mapped(
 
 
 def nothing(q: MatchRecognize) -> Iterator[Any]:
-    """Yield nothing: a clause has neither event types nor predicates on events."""
+    """Yield nothing, because a clause has neither event types nor predicates on events."""
     return iter(())
 
 

@@ -103,7 +103,7 @@ def types(q: sase.Tree) -> Iterator[str]:
 
 
 def attributes(q: sase.Tree) -> Iterator[str]:
-    """Yield only the time, which orders the events: shrinking tries to drop every other attribute."""
+    """Yield only the time, because it orders the events. Shrinking tries to drop every other attribute."""
     return iter((TIME,))
 
 
@@ -144,7 +144,7 @@ def fewer_blocks(node: sase.SaseNode) -> Iterator[sase.SaseNode]:
 
 
 def fewer_parts(q: sase.SaseNode) -> Iterator[sase.SaseQuery]:
-    """Yield the query without one component (and its mentions), one clause, one conjunct, or one attribute of the
+    """Yield the query without one component (and all mentions of it), one clause, one conjunct, or one attribute of the
     result.
     """
     if not isinstance(q, sase.SaseQuery):
@@ -192,7 +192,7 @@ def without(q: sase.SaseQuery, variable: str) -> sase.SaseQuery:
 
 
 def _is_written(b: sase.Block) -> bool:
-    """Return whether a block can be written: it gives some variable a strategy, or has bare predicates."""
+    """Return whether a block can be written as text: it gives some variable a strategy, or has bare predicates."""
     return bool(b.arguments) if b.strategy is not None else bool(b.conjuncts)
 
 
@@ -225,9 +225,7 @@ def single(q: sase.SaseQuery, variable: str) -> sase.SaseQuery:
 
 
 def simpler_blocks(node: sase.SaseNode) -> Iterator[sase.SaseNode]:
-    """Yield the node with a simpler strategy (or one for all, or none), without a cut or underline, or with a shorter
-    window or simpler results.
-    """
+    """Yield the node with one part made simpler: its strategies, a cut or underline, its window or its results."""
     match node:
         case sase.SaseQuery():
             every = tuple(conjuncts(node))

@@ -29,7 +29,7 @@ T = TypeVar("T")
 X = TypeVar("X")
 C = TypeVar("C", bound=Any)
 Reduction: TypeAlias = Callable[[Q], Iterator[Q]]
-"""Maps a query to others that may be simpler; shrinking drops those that are not simpler or not well-formed."""
+"""Maps a query to others that may be simpler. Shrinking drops those that are not simpler or not well-formed."""
 
 
 Mapped: TypeAlias = Callable[..., Q]
@@ -55,7 +55,7 @@ class QueryOperations(Generic[Q]):
     types: the event types, with repetitions. attributes: the names of attributes that a query reads. predicates: the
     tuple predicates in a query. mapped: see Mapped; names are event types and variables. operators: the names or
     symbols of a query's operators. require_wellformed: raises IllFormed for a query that breaks a rule of the language.
-    expanded: the query with its abbreviations written out; shrinking begins there if that query differs, too.
+    expanded: returns the query with its abbreviations written out. Shrinking begins with that query if it differs too.
     """
 
     parse: Callable[[str], Q]
@@ -108,8 +108,8 @@ class TreeShape(Generic[T]):
             yield self.rebuilt(root, below)
 
     def parts_instead(self, root: T, around: Callable[[T], T] | None = None) -> Iterator[T]:
-        """Yield trees in which a descendant replaces an ancestor, the smallest first; then trees in which the
-        descendant replaces it under the operator `around`.
+        """Yield smaller trees: first with a descendant in place of an ancestor, the smallest first; then the same under
+        the operator `around`.
         """
 
         def local(node: T) -> Iterator[T]:
@@ -251,8 +251,8 @@ def fewer_events(language: QueryOperations[Q], query: Q, S: Stream) -> Candidate
 
 
 def less_declared(language: QueryOperations[Q], query: Q, S: Stream) -> Candidates[Q]:
-    """Yield the stream and its schema without attributes that the query does not read, or without types that neither
-    the query nor an event has.
+    """Yield the stream and its schema without unused declarations: attributes that the query does not read, or types
+    that neither the query nor an event has.
     """
     read = set(language.attributes(query))
     named = {*language.names(query), *(event.type for event in S)}
@@ -276,7 +276,8 @@ def less_declared(language: QueryOperations[Q], query: Q, S: Stream) -> Candidat
 
 
 def fewer_names(language: QueryOperations[Q], query: Q, S: Stream) -> Candidates[Q]:
-    """Yield queries with two names merged, variables renamed to X, Y, Z, and simpler types, at one place or throughout.
+    """Yield queries with two names merged, with variables renamed to X, Y, Z, or with simpler types, in one place or
+    everywhere.
 
     A type may become another type of the query, or a type that the schema declares with the same attributes.
     """
@@ -301,7 +302,9 @@ def fewer_names(language: QueryOperations[Q], query: Q, S: Stream) -> Candidates
 
 
 def replacing(index: int, new: V) -> Callable[[V], V]:
-    """Return a function that returns `new` at the call with this number, counted from 0, and otherwise its argument."""
+    """Return a function that returns `new` in its call number `index`, counted from 0, and its argument in all other
+    calls.
+    """
     calls = count()
     return lambda old: new if next(calls) == index else old
 
@@ -340,7 +343,9 @@ def simpler_values(language: QueryOperations[Q], query: Q, S: Stream) -> Candida
 
 
 def parts(P: pred.Predicate) -> Iterator[pred.Predicate]:
-    """Yield smaller predicates: operands of connectives, comparisons for longer tests, operands of arithmetic."""
+    """Yield smaller predicates: an operand of a connective, a comparison in place of a longer test, an operand of
+    arithmetic.
+    """
     match P:
         case pred.Both(left, right) | pred.Either(left, right):
             yield left
@@ -428,9 +433,10 @@ Weight: TypeAlias = tuple[int, ...]
 def weight(language: QueryOperations[Q], query: Q, stream: Stream) -> Weight:
     """Return the weight of a query and a stream: a tuple of natural numbers, compared left to right.
 
-    In turn: nodes of the query; events; predicate nodes; complexity of the operators; declared types and attributes;
-    attribute values; different names; how far the names, then the values and constants, are from the simplest. This
-    order is well-founded on tuples of the same length, so every descent ends.
+    These are, in turn, the numbers of nodes of the query, of events, and of predicate nodes; the complexity of the
+    operators; the numbers of declared types and attributes, of attribute values, and of different names; and how far
+    the names, then the values and constants, are from the simplest. This order is well-founded on tuples of the same
+    length, so every descent ends.
     """
     schema = stream.schema.types if stream.schema is not None else {}
     names = [*language.names(query), *(event.type for event in stream)]
@@ -513,7 +519,7 @@ def shrink(
     tries: int = 2000,
     small_enough: Differs[Q] = lambda query, stream: False,
 ) -> tuple[Q, Stream]:
-    """Return a query and a stream that still differ, and that no single rewriting makes smaller.
+    """Return a query and a stream on which `differs` is still true, and that no single rewriting makes smaller.
 
     A smaller pair that needs two rewritings at once may exist. Each step decreases `weight` and keeps only queries that
     are printed and parsed back unchanged. `differs` alone decides whether a pair differs; if it raises a CerifyError,
@@ -528,7 +534,7 @@ def shrink(
 
 
 def shrink_stream(stream: Stream, differs: Callable[[Stream], bool], tries: int = 2000) -> Stream:
-    """Drop parts of the stream as long as it still differs; see `shrink`."""
+    """Drop parts of the stream as long as `differs` stays true; see `shrink`."""
     length = (len(stream) + 1) // 2
     while length > 0:
         shorter = (Stream(stream[:i] + stream[i + length :], stream.schema) for i in range(0, len(stream), length))
@@ -571,12 +577,15 @@ class _Search(Generic[Q]):
         self.refused: set[bytes] = set()
 
     def first(self, query: Q, stream: Stream) -> tuple[Q, Stream]:
-        """Return the pair to begin with, which has the expanded query if that still differs."""
+        """Return the first pair: with the expanded query if `differs` is true of it, else the given pair."""
         expanded = self.language.expanded(query)
         return (expanded, stream) if expanded == query or self._accepted(expanded, stream) else (query, stream)
 
     def step(self, query: Q, stream: Stream) -> tuple[Q, Stream] | None:
-        """Return the first smaller candidate that differs, or None. The next step begins with the way that found it."""
+        """Return the first smaller candidate for which `differs` is true, or None.
+
+        The next step begins with the way that found it.
+        """
         bound = weight(self.language, query, stream)
         for _ in range(len(self.ways)):
             for candidate in self._smaller(query, stream, bound):

@@ -42,9 +42,9 @@ Types = frozenset[str] | None
 class Extent:
     """Bounds on the valuations of a formula from i to j, by which the interpreter skips intervals.
 
-    last: the types that the event at j can have, None for any; with another type there is no valuation.
-    inherits: whether the valuations are those of any longer interval to j, except valuations without events or with an
-        event before i.
+    last: the types that the event at j must have for there to be a valuation; None if it may have any type. inherits:
+    whether the valuations can be taken from any longer interval to j, by leaving out valuations without events or with
+    an event before i.
     """
 
     last: Types
@@ -155,7 +155,7 @@ def iterate_matches(
 
 
 class TimedValuations(frozenset[Valuation]):
-    """Valuations that a clause compares pairwise; iterating over them checks the clock."""
+    """Valuations that a clause compares pairwise. Iterating over them checks the time limit."""
 
     def __iter__(self) -> Iterator[Valuation]:
         for mu in super().__iter__():
@@ -192,8 +192,8 @@ class _Spent:
 class Interpreter:
     """Computes the meaning of formulas over one stream, each only once, within a budget.
 
-    If `pruned` is true, the interpreter skips clauses that cannot add a valuation: where a formula has no valuation, or
-    where all were already found on a longer interval.
+    If `pruned` is true, the interpreter skips clauses that cannot add a valuation, because a formula has no valuation
+    or all its valuations were already found on a longer interval.
     """
 
     def __init__(

@@ -61,7 +61,7 @@ class TwoOperands(_WithOperands):
 
 
 class Restriction(OneOperand):
-    """An operator that keeps the valuations of its operand that pass a test; each is tested on its own."""
+    """An operator that keeps those valuations of its operand that pass a test. Each valuation is tested on its own."""
 
 
 class Preference(OneOperand):
@@ -276,7 +276,7 @@ class Derived(_Node):
 AnyPreference: TypeAlias = Next | Last | Max
 Strategy: TypeAlias = Strict | AnyPreference
 Plain: TypeAlias = Seq | Plus | ContiguousSeq | ContiguousPlus | Start | Or | And | All | Unless | Strategy
-"""The operators whose only fields are their operands."""
+"""The operators that have no other fields than their operands."""
 
 Formula: TypeAlias = EventAtom | In | Filter | Project | Within | PartitionBy | PerKey | Plain | Derived
 
@@ -487,7 +487,7 @@ def distinct(phi: Formula, rounds: int, attribute: str, span: Span | None = None
 
 
 class NextPlus(Derived, _WithOperand):
-    """phi~+: iteration that skips no round; no other match of phi ends between the ends of two consecutive rounds."""
+    """phi~+: iteration that skips no round: between the ends of two consecutive rounds, no other match of phi ends."""
 
     def expand(self) -> Formula:
         following = Unless(self.phi, _over_before(self.phi, self.phi), span=self.span)
@@ -495,7 +495,7 @@ class NextPlus(Derived, _WithOperand):
 
 
 class Until(Derived, _WithOperands):
-    """phi UNTIL psi: rounds of phi without skipping one, then the first psi after them."""
+    """phi UNTIL psi: rounds of phi of which none is skipped, then the first psi after them."""
 
     def expand(self) -> Formula:
         phi, psi = self.left, self.right

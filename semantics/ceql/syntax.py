@@ -23,7 +23,7 @@ OPERATORS: Operators = {
     for operator in cel.OPERATORS.values()
     if operator.name in LEVELS
 }
-"""The operators of CEL that CEQL has, as it writes them."""
+"""The operators of CEL that CEQL also has, with their spelling in CEQL."""
 
 RESERVED = frozenset(
     re.findall(
@@ -35,7 +35,7 @@ RESERVED = frozenset(
 """Words that are names only in backquotes."""
 
 ANYWHERE = r"[\s\S]*(?:", r")[\s\S]*"
-"""The texts around a pattern of LIKE, because CEQL looks for it anywhere in a string."""
+"""The texts to put around a pattern of LIKE, because CEQL looks for the pattern anywhere in a string."""
 
 _PLAIN = re.compile(r"[a-zA-Z_][a-zA-Z_0-9]*")
 

@@ -80,7 +80,7 @@ def defined_outside_iteration(phi: core.Formula) -> Variables:
 def free(phi: core.Formula) -> Variables:
     """Return the variables on which the complex events of phi depend, except those that an iteration chooses anew.
 
-    cep17 has no name for these variables. Two valuations that agree on them give phi the same complex events.
+    Two valuations that agree on these variables give phi the same complex events. cep17 has no name for them.
     """
     match phi:
         case core.CoreEventAtom(_, x):

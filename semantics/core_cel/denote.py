@@ -87,8 +87,8 @@ def sequenced(
 def rivals(psi: core.Formula, S: Stream, nu: Valuation, meaning: Meaning) -> ComplexEvents:
     """Return the complex events that a strategy compares: the complex events of psi under each rival valuation.
 
-    A rival valuation agrees with nu outside vdef+(psi), so that the formula around psi stays as it is
-    (docs/decisions/core-cel.md).
+    A rival valuation agrees with nu outside vdef+(psi), the variables that psi defines, so that nothing changes for the
+    formula around psi (docs/decisions/core-cel.md).
     """
     return NONE.union(*(meaning(psi, mu, 0) for mu in changed(nu, defined_outside_iteration(psi), S)))
 

@@ -138,7 +138,7 @@ def greatest(Cs: set[ComplexEvent], at_most: Callable[[ComplexEvent, ComplexEven
 
 
 def maximal(Cs: set[ComplexEvent], interpreter: CoreInterpreter) -> set[ComplexEvent]:
-    """Return the complex events that no other complex event includes; only a larger one could."""
+    """Return the complex events that no other complex event of Cs includes."""
     found: set[ComplexEvent] = set()
     for _, same_size in groupby(sorted(Cs, key=len, reverse=True), key=len):
         found |= {C for C in same_size if not any(other > C for other in interpreter.limit_items(found))}
@@ -153,12 +153,12 @@ def extensions(nu: Valuation, U: Variables, S: Stream) -> Iterator[Valuation]:
 
 
 def without(nu: Valuation, U: Variables) -> Valuation:
-    """Return the part of nu outside U."""
+    """Return the valuation nu without the variables in U."""
     return frozenset(pair for pair in nu if pair[0] not in U)
 
 
 def is_function(pairs: frozenset[tuple[str, int]]) -> bool:
-    """Return whether each variable has at most one position."""
+    """Return whether the pairs give each variable at most one position."""
     return len({x for x, _ in pairs}) == len(pairs)
 
 

@@ -121,7 +121,7 @@ def _broken_tests(condition: eql.Condition) -> Iterator[Broken]:
 
 
 def _no_truth(condition: eql.Condition) -> Iterator[Broken]:
-    """Yield a problem for each term, such as a number or a text, that stands where a condition has to be."""
+    """Yield a problem for each term, such as a number or a text, that stands in the place of a condition."""
     match condition:
         case eql.AllConditions(parts) | eql.AnyConditions(parts):
             for part in parts:

@@ -2,8 +2,8 @@
 
 Each condition is compiled once to a function of an event (`filter_test`), because it is tested on many events. The
 result is True, False, or None for "no truth value", as for a function of null. Elastic runs a test of a plain field as
-an index query, which a document either meets or not; `and` and `or` of tests are index queries too. So None survives
-only directly below a `not`. In Endgame's engine None survives everywhere, as in SQL: `EqlReading.absent`.
+an index query, which a document either meets or does not meet; `and` and `or` of tests are index queries too. So None
+matters only directly below a `not`. In Endgame's engine it matters everywhere, as in SQL (see `EqlReading.absent`).
 
 A field may have several values: an array of n scalars is n attributes. The first has the name of the field, the others
 are `field[1]`, `field[2]`, and so on. A test of such a field is true if it is true of at least one value.
@@ -33,7 +33,9 @@ TIMESTAMP = "@timestamp"
 Truth: TypeAlias = bool | None
 Term: TypeAlias = Callable[[dict[str, Any]], Any]
 Key: TypeAlias = tuple[tuple[str, Value] | None, ...]
-"""The values of an event's key, each with its kind, because True and 1 differ here; None is a null that may join."""
+"""The values of an event's key, each with its kind, because True and 1 differ here. None is a null that may be a
+key.
+"""
 MOST_COMBINATIONS = 10_000
 
 
@@ -310,7 +312,7 @@ def _wildcard(pattern: str) -> str:
 
 
 def key_part(value: Value, reading: EqlReading = ELASTIC) -> tuple[str, Value]:
-    """Return (kind, value), by which keys are compared, because True equals 1 in Python."""
+    """Return (kind, value), a pair by which keys are compared, because True equals 1 in Python."""
     folds = reading.case == "folded" and isinstance(value, str)
     return kind(value), fold(value) if folds and isinstance(value, str) else value
 

@@ -9,14 +9,13 @@ event at step n. **Of the runs that end at an event e, only the run that begins 
 
 - the time of e is at most w after the time of the run's first event (without maxspan: whatever the times are),
 - no event from the run's first event on, and before e, is at `until`,
-- no missing event is in its gap. A gap between two steps lies between their events. The gap before the first step
-  lasts from w before the time of e; the gap after the last step lasts until w after the time of the first event.
+- no missing event is in its gap. A gap between two steps lies between their events. The gap before the first step begins at w before the time of e. The gap after the last step ends at w after the time of the first event.
 
 Times have no other use: the order of events is that of the log.
 
-Elastic's documentation describes the same as a machine with one place for each step ("How sequence queries handle
-matches"). The evaluators follow that description; they share with this module only the filters, keys and times of
-single events.
+Elastic's documentation describes the same matches by a machine with one place for each step ("How sequence queries
+handle matches"). The evaluators follow that description. They share with this module only the filters, keys and times
+of single events.
 """
 
 from __future__ import annotations
@@ -188,7 +187,7 @@ class _Meter:
         self.budget, self.count = budget, 0
 
     def limit_items(self, items: Iterable[T]) -> Iterator[T]:
-        """Yield the items, as long as the budget lasts. Raises BudgetExceeded."""
+        """Yield the items until the budget is used up. Raises BudgetExceeded."""
         for item in items:
             self.count += 1
             if self.count % 1024 == 0:

@@ -184,7 +184,7 @@ class _EqlBuilder(PredicateBuilder):
 
 
 class _Until:
-    """The step of `until`; its own class tells it from a step of the sequence."""
+    """The step of `until`. It has a class of its own to distinguish it from a step of the sequence."""
 
     def __init__(self, step: eql.SequenceStep) -> None:
         self.step = step

@@ -1,4 +1,4 @@
-"""The points on which engines of EQL differ."""
+"""The questions on which engines of EQL differ, with their answers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class EqlReading:
-    """A choice for each point on which engines differ: by default Elastic's. docs/guide/eql.md shows logs for them.
+    """A choice for each point on which engines differ; the default is Elastic's choice. docs/guide/eql.md shows for
+    each point a log on which the choices differ.
 
     case: upper and lower case differ in `==`, `!=`, `<`, `in`, `like`, keys and functions without `~` (exact), or they
         do not (folded).

@@ -46,7 +46,7 @@ class FieldConstant(_EqlNode):
 
 
 class FunctionCall(_EqlNode):
-    """A call of a documented function. folded: it is written with `~` and ignores case."""
+    """A call of a documented function. folded: whether it is written with `~` and ignores case."""
 
     operands: ClassVar = ("arguments",)
     name: str
@@ -125,7 +125,9 @@ class EventFilter(_EqlNode):
 
 
 class SequenceStep(_EqlNode):
-    """`[filter] by keys with runs=n`. missing: the step is written with `!`; its event must not occur."""
+    """`[filter] by keys with runs=n`. missing: whether the step is written with `!`, so that its event must not
+    occur.
+    """
 
     filter: EventFilter
     keys: tuple[EventField, ...] = ()

@@ -111,7 +111,9 @@ def _types(E: expr.Expression, schema: Schema) -> Iterator[Problem]:
 
 
 def _kinds(body: expr.Expression, known: Mapping[str, expr.ExpressionDefinition], schema: Schema) -> Iterator[Problem]:
-    """Yield a problem for each attribute variable with values of two kinds, and each constraint that compares two."""
+    """Yield a problem for each attribute variable with values of two kinds, and for each constraint that compares two
+    kinds.
+    """
     attributes = in_order(schema)
 
     def kinds(X: str) -> list[str]:

@@ -2,8 +2,9 @@
 
 By definition (vldb92, section 2.3, item o), prefix(E) depends on all histories that begin like the present one.
 Finitely many of them are enough. One kind of future event is needed for each combination of outcomes of the masks and
-arguments of E (`letters`). No history needs more future events than E distinguishes pasts (`distinguished_pasts`): in a
-longer one, E does not distinguish two of the pasts on the way, so the events between these two can be left out.
+arguments of E (`letters`). No history needs more future events than the number of pasts that E distinguishes
+(`distinguished_pasts`). In a longer history, E does not distinguish two of the pasts on the way, so the events between
+these two can be left out.
 """
 
 from __future__ import annotations
@@ -269,7 +270,7 @@ def _pasts(E: expr.Expression, of_names: Mapping[str, int]) -> int:
 def _some(variables: int, pasts: int) -> int:
     """Return the bound for an expression with so many variables bound by `exists`, from the bound without `exists`.
 
-    Each variable may be at no event yet, or at any event so far.
+    Each variable may hold no event yet, or any event so far.
     """
     for _ in range(variables):
         pasts = min(pasts * _subsets(pasts), 1 << LARGE)
@@ -326,7 +327,7 @@ class Machine:
         return self._may_accept(self.E, state, self.b)
 
     def events(self, h: tuple[ExpressionLetter, ...]) -> frozenset[int]:
-        """Return the positions of the letters at which the expression takes place."""
+        """Return the positions in a history at which the expression takes place."""
         found, state = set(), self.initial
         for e, letter in enumerate(h):
             state, here = self._step(self.E, state, letter, self.b)
@@ -450,7 +451,7 @@ class Machine:
         return False
 
     def _body(self, E: expr.ExpressionNamed) -> expr.Expression:
-        """Return the body of the definition, with `exists` for each free correlation variable."""
+        """Return the body of the named definition, with `exists` around it for each free correlation variable."""
         if (body := self._instead.get(id(E))) is None:
             body = self.definitions[E.name].body
             for x in sorted(free_variables(body)):

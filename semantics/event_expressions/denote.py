@@ -338,7 +338,7 @@ def segments(h: History, delimiters: Events) -> Iterator[History]:
 
 
 def until(events: Events, last: Events) -> Events:
-    """Return the events before which no event of `last` occurs."""
+    """Return the events that come before every event of `last`."""
     return frozenset(e for e in events if not last or e <= min(last))
 
 
@@ -400,7 +400,7 @@ def is_occurrence(E: expr.Primitive, event: Event, b: Bindings, order: Places) -
 
 
 def attribute(event: Event, k: int, order: Places) -> Value | None:
-    """Return the k-th attribute of an event, counted from 0; None if the event has no value for it."""
+    """Return the value of the k-th attribute of an event, counted from 0; None if the event has no such value."""
     names = order.get(event.type, ())
     return event.get(names[k]) if k < len(names) else None
 

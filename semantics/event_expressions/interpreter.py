@@ -123,7 +123,7 @@ class ExpressionInterpreter:
         return frozenset(found)
 
     def _about(self, E: expr.Expression, b: Bindings) -> Bindings:
-        """Return the bindings of the names that occur in E; the meaning of E does not depend on other names."""
+        """Return the bindings of the names that occur in E, because the meaning of E does not depend on other names."""
         if not b:
             return b
         if (names := self._names.get(id(E))) is None:

@@ -1,8 +1,8 @@
 """Explain why an expression takes place at an event, by occurrence tuples (vldb92, section 4 and appendix 1), as trees.
 
 The appendix has a clause for each base operator. Here a derived operator has a clause of its own, so that the tree
-shows the operands as written. Trees are found lazily; an expression takes place where it has at least one.
-docs/decisions/event-expressions.md lists the errors of the appendix.
+shows the operands as written. Trees are found lazily. An expression takes place at an event if it has at least one tree
+there. docs/decisions/event-expressions.md lists the errors of the appendix.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _entries(E: expr.Expression, found: Occurrence | None) -> Iterator[Entry]:
 
 
 class Occurrences:
-    """Finds the occurrences of an expression's parts over one stream, and remembers where there are any.
+    """Finds the occurrences of an expression's parts over one stream, and remembers at which events there is one.
 
     The budget limits the events of the histories to which expressions are applied.
     """
@@ -289,7 +289,7 @@ class Occurrences:
                 yield found if front is None or len(E.parts) == 2 else replace(found, parts=(*front.parts, back))
 
     def _reached(self, E: expr.RelativePlus, h: History, b: Bindings) -> Events:
-        """Return the events of h at which a round can end."""
+        """Return the events of h at which some round can end."""
         found, new = frozenset[int](), self.events(E.operand, h, b)
         while new:
             found |= new

@@ -111,7 +111,7 @@ def _is_constraint(E: expr.Equated, attributes: Names) -> bool:
 
 
 def _unbound(E: expr.Expression, attributes: Names, bound: Names) -> Iterator[str]:
-    """Yield the variables in equations outside every `exists` that binds them."""
+    """Yield the variables in equations that no `exists` around the equation binds."""
     match E:
         case expr.Equated(_, x) if x not in bound and not _is_constraint(E, attributes):
             yield x

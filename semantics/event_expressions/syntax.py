@@ -89,7 +89,7 @@ class ExpressionNot(_Unary):
 
 
 class Relative(_Nary):
-    """relative(E, F): F in the history that is left after some event at which E takes place."""
+    """relative(E, F): F, on the history that follows some event at which E takes place."""
 
 
 class RelativePlus(_Unary):
@@ -110,7 +110,7 @@ class AnyEvent(_Node):
 
 
 class Prior(_Nary):
-    """prior(E, F): F after E, where F may have begun before (c, d)."""
+    """prior(E, F): F after E, where F may have begun before E (c, d)."""
 
 
 class Sequence(_Nary):
@@ -452,7 +452,7 @@ def _event(name: str, arguments: tuple[Argument, ...]) -> str:
 # The type of the relation of compatible tuples (vldb92, section 6.1), which the definition and the automata return.
 
 KindedValue: TypeAlias = tuple[str, Value]
-"""A kind and a value of this kind, because 1 and true are different values."""
+"""A value with its kind, because 1 and true are different values."""
 
 Row: TypeAlias = tuple[int, tuple[KindedValue, ...]]
 """The position of an event, and a value of each variable."""

@@ -25,7 +25,7 @@ _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "=": "!=", "<>": "="}
 
 @dataclass(frozen=True)
 class ClickHouseCall:
-    """A call: function, its parameters, the column of times, the conditions with their places, and the key."""
+    """A call: its function and parameters, the column of times, the conditions with their places, and the key."""
 
     function: str
     parameters: tuple[str, ...]
@@ -35,7 +35,7 @@ class ClickHouseCall:
 
 
 def parse_call(text: str) -> ClickHouseCall:
-    """Return the call in a text, alone or in a SELECT whose GROUP BY has the key. Raises ParseError, Unsupported."""
+    """Parse a call, alone or in a SELECT whose GROUP BY has the key. Raises ParseError, Unsupported."""
     with errors_in(text):
         found = _CALL.search(text)
         if found is None:

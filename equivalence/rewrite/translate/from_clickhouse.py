@@ -160,7 +160,8 @@ def _pattern_of(call: ClickHouseCall) -> tuple[SequencePart, ...]:
 
 
 def _sequence_to_rows(call: ClickHouseCall, parts: Sequence[SequencePart]) -> TranslatedCall:
-    """Return a clause with a variable for each row of the pattern, and one for the rows that are skipped in between.
+    """Return a clause with a variable for each row of the pattern, and a variable for the rows that are skipped in
+    between.
 
     sequenceMatch first drops rows that meet no condition, so `.` stands for a row that meets some condition.
     """

@@ -81,7 +81,7 @@ def query_text(question: FunnelQuestion, types: Sequence[str]) -> str:
 
 
 def _chain(question: FunnelQuestion, types: Sequence[str]) -> tuple[list[str], cel.Formula]:
-    """Return the variables of the steps, and the sequence of the steps with their conditions."""
+    """Return the variables of the steps, and the sequence of the steps with their conditions as a formula."""
     named = [step.type for step in question.steps if step.type is not None]
     names = Names(frozenset((*named, *types)))
     conditioned = question.order == "strict" or any(step.predicate is not None for step in question.steps)
@@ -200,7 +200,9 @@ def _has_unless(phi: cel.Formula) -> bool:
 
 
 def _is_same(phi: cel.Formula, beside: cel.Formula) -> bool:
-    """Return whether the right side of OR is the left side preceded by any event, as `_without` writes it."""
+    """Return whether the right side of an OR is the left side after an additional first event, as `_without` writes
+    it.
+    """
     match phi, beside:
         case cel.Or(clear, _), cel.Project(_, cel.Seq(cel.In(_, _), after)):
             return clear == after

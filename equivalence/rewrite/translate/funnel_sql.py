@@ -114,7 +114,10 @@ def _window_funnel(question: FunnelQuestion, table: str) -> FunnelSql:
 
 
 def _never_null(step: FunnelStep, dialect: Dialect) -> str:
-    """Return the condition of a step, never NULL: windowFunnel hides a row from all steps if one condition is NULL."""
+    """Return the condition of a step in a form that is never NULL.
+
+    windowFunnel hides a row from all steps if one condition is NULL.
+    """
     condition = _condition(step, dialect)
     return condition if step.predicate is None else f"ifNull({condition}, 0)"
 
@@ -176,7 +179,7 @@ def _window_functions(question: FunnelQuestion, dialect: Dialect, table: str, po
 
 
 def _of_a_step(question: FunnelQuestion, dialect: Dialect) -> str:
-    """Return the condition that a row belongs to a step, or is forbidden between the steps."""
+    """Return the condition that a row passes a step, or is forbidden between the steps."""
     steps = [*question.steps, *([question.between] if question.between is not None else [])]
     if all(step.predicate is None for step in steps):
         types = dict.fromkeys(_value(step.type or "", dialect) for step in steps)
@@ -198,7 +201,7 @@ def _earliest(question: FunnelQuestion, dialect: Dialect) -> str:
 
 
 def _width(question: FunnelQuestion) -> tuple[Fraction, str]:
-    """Return (width, attribute): the width of the window, in seconds for `time`, and the attribute it is about."""
+    """Return (width, attribute): the width of the window (in seconds for `time`), and the attribute that it limits."""
     assert question.window is not None
     match question.window.window:
         case TimeWindow(amount, unit):
@@ -227,7 +230,7 @@ def _select(question: FunnelQuestion, source: str, level: str, where: Sequence[s
 
 
 def _condition(step: FunnelStep, dialect: Dialect) -> str:
-    """Return the condition of a step in SQL; where it is false in CEL, it is false or unknown."""
+    """Return the condition of a step in SQL. If it is false in CEL, it is false or unknown in SQL."""
     parts = [] if step.type is None else [f"{_quoted(TYPE, dialect)} = {_value(step.type, dialect)}"]
     if step.predicate is not None:
         text = _predicate(step.predicate, dialect, negated=False)
@@ -236,7 +239,7 @@ def _condition(step: FunnelStep, dialect: Dialect) -> str:
 
 
 def _predicate(predicate: pred.Predicate, dialect: Dialect, *, negated: bool) -> str:
-    """Return the predicate in SQL; if negated, its comparisons are false where they would be unknown."""
+    """Return the predicate in SQL. If it is negated, comparisons that would be unknown are false."""
 
     def part(inner: pred.Predicate) -> str:
         text = _predicate(inner, dialect, negated=negated)
