@@ -9,7 +9,8 @@ event at step n. **Of the runs that end at an event e, only the run that begins 
 
 - the time of e is at most w after the time of the run's first event (without maxspan: whatever the times are),
 - no event from the run's first event on, and before e, is at `until`,
-- no missing event is in its gap. A gap between two steps lies between their events. The gap before the first step begins at w before the time of e. The gap after the last step ends at w after the time of the first event.
+- no missing event is in its gap. A gap between two steps lies between their events. The gap before the first step
+  begins at w before the time of e. The gap after the last step ends at w after the time of the first event.
 
 Times have no other use: the order of events is that of the log.
 
