@@ -14,12 +14,13 @@ from cerify.semantics.cel.syntax import show
 
 INTRODUCTION = """# The laws of CEL
 
-This page lists {holding} equations between formulas that hold, and {failing} plausible ones that fail, each with a
-witness: the smallest counterexample that a search found. φ, ψ and χ stand for any formulas, P and Q for any predicates
-on one event, X and Y for any two different variables. Other names and numbers stand for themselves.
+This page lists {holding} equations between formulas that hold, and {failing} plausible ones that fail, each with the
+smallest counterexample that a search found. φ, ψ and χ stand for any formulas, P and Q for any predicates on one event,
+X and Y for any two different variables. Other names and numbers stand for themselves.
 
-Both sides have the same valuations at every position of every stream. A law with † is about complex events only: the
-variables may be bound differently. φ UNLESS φ has no matches.
+Both sides have the same valuations at every position of every stream. For a law that holds "for complex events" only
+the sets of positions are equal, and variables may be bound differently. φ UNLESS φ has no matches; names of laws call
+it "nothing".
 
 Each group of laws begins with its reason, which is no proof. The laws are data, in
 [one file](../equivalence/rewrite/holding.jsonl) for those that hold and [one](../equivalence/rewrite/failing.jsonl) for
@@ -29,9 +30,9 @@ written by `python -m proofs_tests.laws --write docs/laws.md`.
 
 FAILS = """## What fails
 
-A witness gives the formulas for φ, ψ and χ, the stream, and the complex events of both sides after its last event, as
-sets of positions. If these are equal, it gives the valuations that only one side has. P is x > 0 and Q is x < 1; a
-number behind an event is its x.
+A counterexample gives the stream, the formulas for φ, ψ and χ, and the complex events of the left and the right side
+at the last event, as sets of positions. If these are equal, it gives the valuations that only one side has. P is x > 0
+and Q is x < 1; a number behind an event is its x.
 """
 
 
@@ -61,7 +62,7 @@ def _grouped(laws: Sequence[Law], after: Callable[[Law], str]) -> str:
     """Return a list of laws under each reason, with what `after` adds to an equation."""
     reasons: dict[str, list[str]] = {}
     for law in laws:
-        line = f"- {_equation(law)}{'†' * (law.level == 'events')}{after(law)}"
+        line = f"- {_equation(law)}{after(law)}"
         reasons.setdefault(_greek(law.reason), []).append(line)
     return "\n".join(line for reason, lines in reasons.items() for line in (f"*{reason}*", "", *lines, ""))
 
@@ -80,11 +81,12 @@ def _named(law: Law) -> str:
     """Return the name of a law in parentheses, with the conditions under which it holds."""
     conditions = [f"if every match of {_greek(letter)} has an event" for letter in law.binding]
     conditions += [f"if {_greek(letter)} does not have {variable}" for letter, variable in law.without]
-    return f" ({_greek('; '.join([law.name, *conditions]))})"
+    level = " for complex events" if law.level == "events" else ""
+    return f"{level} ({_greek('; '.join([law.name, *conditions]))})"
 
 
 def _witness(law: Law) -> str:
-    """Return what the letters stand for, the stream, and what the sides have there; equal operands are written once."""
+    """Return the stream, the formulas for the letters, and the matches of both sides; equal formulas stand once."""
     if (w := law.witness) is None:
         raise ValueError(f"the law {law.name!r} holds")
     alike: dict[str, list[str]] = {}
@@ -96,15 +98,16 @@ def _witness(law: Law) -> str:
     left, right = (interpreter.meaning(side, 0, w.at) for side in law.instance(*w.formulas))
     if law.level == "events" or set(map(sup, left)) != set(map(sup, right)):
         has = [sorted(sorted(C) for C in set(map(sup, mus))) for mus in (left, right)]
-        said = [", ".join("{" + ", ".join(map(str, C)) + "}" for C in Cs) or "nothing" for Cs in has]
+        said = [", ".join("{" + ", ".join(map(str, C)) + "}" for C in Cs) or "no match" for Cs in has]
+        sides = f"left {said[0]}, right {said[1]}"
     else:
-        said = [_only(left - right), _only(right - left)]
-    return f": {operands and operands + ' '}on `{events}`: {said[0]} against {said[1]}"
+        sides = f"only left {_only(left - right)}, only right {_only(right - left)}"
+    return f" fails on `{events}`{operands and ' with ' + operands}: {sides}"
 
 
 def _only(mus: frozenset[frozenset[tuple[str, int]]]) -> str:
     shown = ("{" + ", ".join(f"{A} → {p}" for A, p in sorted(mu)) + "}" for mu in sorted(mus, key=sorted))
-    return ", ".join(shown) or "nothing more"
+    return ", ".join(shown) or "no match"
 
 
 if __name__ == "__main__":
