@@ -58,8 +58,8 @@ VALUE_TYPES: Mapping[pa.DataType, ValueType] = LazyTable(_value_types)
 
 
 NANOSECONDS_IN_LOOPS = (
-    "the column {} has times with nanoseconds, but compiled loops keep only microseconds: use another evaluator, or "
-    "round the times with --round-times (in Python, round_times=True)"
+    "the column {} has times with nanoseconds, but the compiled evaluator keeps only microseconds: use another "
+    "evaluator, or round the times with --round-times (in Python, round_times=True)"
 )
 """The reason why a compiled loop does not take a column."""
 

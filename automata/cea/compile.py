@@ -220,7 +220,7 @@ ADVICE: dict[type[cel.Formula | core.Formula], str] = {
 }
 _OPERATORS = {**CEL, **CORE_CEL}
 OTHERWISE = "write it with fewer alternatives"
-ALLOW = "or evaluate by the definition (the evaluator denotational) on short streams, or allow more: Budget(states=...)"
+ALLOW = "or use the evaluator denotational on short streams, or allow more: Budget(states=...)"
 
 
 def state_explosion_error(

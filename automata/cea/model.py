@@ -239,7 +239,7 @@ MARKED: Marks = frozenset({"•"})
 
 ADVICE = (
     "because of +, OR and : inside each other, or inside ; and ALL; use fewer of these operators, begin with START, "
-    "or evaluate by the definition (the evaluator denotational) on short streams, or allow more: Budget(states=...)"
+    "or use the evaluator denotational on short streams, or allow more: Budget(states=...)"
 )
 
 Subset = frozenset[int]

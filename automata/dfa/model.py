@@ -146,7 +146,9 @@ def built(
     A step back to the initial state leads to a copy of it, because the initial state itself must not accept.
     """
     if len(alphabet.types) << len(variables) > budget.states:
-        raise BudgetExceeded(f"with {len(variables)} variables there are more than {budget.states} letters")
+        raise BudgetExceeded(
+            f"with {len(variables)} variables the automaton distinguishes more than {budget.states} kinds of events"
+        )
     start: tuple[State, bool] = (initial, True)
     first, later = symbols(variables, range(len(alphabet.types))), symbols(variables, alphabet.coming)
 

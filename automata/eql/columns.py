@@ -33,15 +33,17 @@ MOST_CHOICES = 64  # combinations of elements, one element from each array of a 
 
 
 def why_not_compiled(query: eql.EqlQuery) -> Unsupported | None:
-    """Return why the compiled loop does not support a query; None if it does."""
+    """Return why the compiled evaluator does not support a query; None if it does."""
     body = query.body
     if isinstance(body, eql.EventSample):
-        return Unsupported("the compiled loop does not support samples; use the automaton", body.span)
+        return Unsupported("the compiled evaluator does not support samples; use the automaton", body.span)
     if isinstance(body, eql.EventSequence):
         if any(step.missing for step in body.steps):
-            return Unsupported("the compiled loop does not support missing events; use the automaton", body.span)
+            return Unsupported("the compiled evaluator does not support missing events; use the automaton", body.span)
         if len(eql.step_expanded(body)) > MOST_STEPS:
-            return Unsupported(f"the compiled loop supports at most {MOST_STEPS} steps; use the automaton", body.span)
+            return Unsupported(
+                f"the compiled evaluator supports at most {MOST_STEPS} steps; use the automaton", body.span
+            )
     return None
 
 
@@ -212,7 +214,7 @@ class EqlColumns:
         names = list(dict.fromkeys(field.name for field in eql.fields_of(test)))
         asked = condition_test(test, self.reading)
         if len(names) > 1:
-            raise Unsupported("the compiled loop does not support a test of several fields", test.span)
+            raise Unsupported("the compiled evaluator does not support a test of several fields", test.span)
         absent = asked(Event("", {}))
         columns = self._columns_of(names[0]) if names else []
         true, false = np.zeros(self.rows, np.bool_), np.zeros(self.rows, np.bool_)
@@ -259,8 +261,8 @@ class EqlColumns:
         if found := self._elements(name):
             if name == CATEGORY and self.table[name].null_count:
                 raise Unsupported(
-                    "the compiled loop does not support a log in which only some events have event.category; use the "
-                    "automaton"
+                    "the compiled evaluator does not support a log in which only some events have event.category; use "
+                    "the automaton"
                 )
             return found
         return {CATEGORY: [TYPE], TIMESTAMP: [TIME] if TIME in self._names else []}.get(name, [])
@@ -275,8 +277,8 @@ class EqlColumns:
         widths = [max(1, len(self._columns_of(field.name))) for field in fields]
         if math.prod(widths) > MOST_CHOICES:
             raise Unsupported(
-                f"the compiled loop supports at most {MOST_CHOICES} combinations of array elements in a key; use the "
-                "automaton"
+                f"the compiled evaluator supports at most {MOST_CHOICES} combinations of array elements in a key; use "
+                "the automaton"
             )
         return list(product(*map(range, widths)))
 

@@ -70,7 +70,7 @@ class _SlotColumns:
     def _make_places(self, number: int) -> None:
         n = len(self.steps)
         if number * n * n > MOST_CELLS:
-            raise BudgetExceeded("there are too many keys for the compiled loop; use the automaton")
+            raise BudgetExceeded("there are too many keys for the compiled evaluator; use the automaton")
         self.places = np.full((number, n, n), -1, np.int64)
         self.begun = np.empty((number, n), np.int64)
 
@@ -161,7 +161,8 @@ class _SlotColumns:
         if self.lost != TIMELESS and (early := (times <= self.lost) & (times != TIMELESS)).any():
             raise InputError(
                 f"event {positions[int(early.argmax())]} comes too late: an earlier event has a time so much later "
-                "that partial matches have expired; sort the log by time, or evaluate the whole log by the definition"
+                "that partial matches have expired; sort the log by time, or use the evaluator denotational for the "
+                "whole log"
             )
 
 

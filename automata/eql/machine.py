@@ -249,7 +249,7 @@ class SlotMachine(Evaluator):
         if time is not None and self._lost is not None and time <= self._lost:
             raise InputError(
                 f"event {self.position} comes too late: an earlier event has a time so much later that partial "
-                "matches have expired; sort the log by time, or evaluate the whole log by the definition"
+                "matches have expired; sort the log by time, or use the evaluator denotational for the whole log"
             )
 
     # --- samples ------------------------------------------------------------------------------------------------------

@@ -128,7 +128,7 @@ def values_store(length: int, consuming: bool, ascending: bool, labelled: bool) 
 def divided_twice() -> Unsupported:
     """Return the error for a partition under PER KEY on another attribute: compiled loops do not support it."""
     return Unsupported(
-        "the compiled loops cannot evaluate PER KEY together with PARTITION BY on another attribute; "
+        "the compiled evaluator does not support PER KEY together with PARTITION BY on another attribute; "
         "write PER KEY [a, b] for both, or use evaluator='automaton'"
     )
 

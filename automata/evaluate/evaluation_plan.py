@@ -142,8 +142,8 @@ def batch_scope(phi: Formula) -> Scope | Unsupported:
     for node in cel.subformulas(psi):
         if isinstance(node, cel.Filter) and correlated(node.condition):
             return Unsupported(
-                "compiled loops support a cross-event filter only if it makes all events of a match equal on one "
-                "attribute, as PARTITION BY does; use evaluator='automaton', or collect the stream and use "
+                "the compiled evaluator supports a cross-event filter only if it makes all events of a match equal on "
+                "one attribute, as PARTITION BY does; use evaluator='automaton', or collect the stream and use "
                 "cerify.match",
                 node.span,
             )

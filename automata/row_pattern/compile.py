@@ -347,11 +347,13 @@ def why_not_compiled(q: MatchRecognize, budget: Budget) -> Unsupported | None:
     Raises BudgetExceeded.
     """
     if q.longest:
-        return Unsupported("the compiled loops find the preferred match, not the longest one", q.pattern.span)
+        return Unsupported("the compiled evaluator finds the preferred match, not the longest one", q.pattern.span)
     states = len(compile_pattern(searched_pattern(q), budget).places) * (last_place(q) + 1)
     if states <= MOST_STATES:
         return None
-    message = f"the automaton of the pattern has {states} states, but the compiled loops support only {MOST_STATES}"
+    message = (
+        f"the automaton of the pattern has {states} states, but the compiled evaluator supports only {MOST_STATES}"
+    )
     return Unsupported(message, q.pattern.span)
 
 

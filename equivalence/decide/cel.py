@@ -454,7 +454,7 @@ def _sensitive(phi: cel.Formula, found: Separation, automata: MarkedNFA, stream:
         case _:
             raise InternalError(
                 f"by the search, a match of {show(phi)} depends on the events between its own on {list(stream)}; "
-                "by the definition it does not"
+                "by the reference evaluator it does not"
             )
 
 

@@ -39,7 +39,7 @@ def replayed(
     if not (left - right or (right - left and not one_way)):
         raise InternalError(
             f"the search found that {show(phi)} and {show(psi)} differ on {list(stream)}, "
-            "but by the definition they do not"
+            "but by the reference evaluator they do not"
         )
     return Different(stream, n, tuple(sorted(left - right)), tuple(sorted(right - left)), shortest)
 
@@ -64,7 +64,7 @@ def replay_expressions(
     if left == right or (claim == "contained" and not left):
         raise InternalError(
             f"the search found that {show_expression(E)} and {show_expression(F)} differ on {list(S)}, "
-            "but by the definition they do not"
+            "but by the reference evaluator they do not"
         )
     return Different(S, e, left, right, shortest)
 

@@ -54,10 +54,10 @@ def find_flaw(certificate: Certificate, left: eql.EqlQuery, right: eql.EqlQuery,
         return "the rules have maxspan, but the certificate does not say that times never decrease"
     letters = [frozenset(letter) for letter in certificate.letters or ()]
     if any(not 0 <= number < len(filters) for letter in letters for number in letter):
-        return f"a letter has a filter number that is out of range: the rules have {len(filters)} filters"
+        return f"the certificate names a filter that does not exist: the rules have {len(filters)} filters"
     if (missing := events.beyond(letters)) is not None:
         shown = ", ".join(eql.show_filter(filters[number]) for number in missing) or "none"
-        return f"the letters do not list an event that passes exactly these filters: {shown}"
+        return f"the certificate lacks an event that passes exactly these filters: {shown}"
     rules = _RunRule(left, mine), _RunRule(right, theirs)
     return _difference(rules, letters, windowed, certificate, budget)
 

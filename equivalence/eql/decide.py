@@ -514,7 +514,9 @@ class _Comparison:
             if self.difference(log) is not None:
                 return self._replayed(log, True)
         if not any(f"{name}[1]" in event.attributes for event in events for name in key):
-            raise AssertionError("the found log separates the rules by the machines, but not by the definition")
+            raise AssertionError(
+                "the found log separates the rules by the machines, but not by the reference evaluator"
+            )
         return None
 
     def _rules_for_times(self) -> tuple[SlotRule, SlotRule]:
@@ -597,7 +599,9 @@ class _Comparison:
     def _replayed(self, events: list[Event], shortest: bool) -> Different:
         found = self.difference(events)
         if found is None:
-            raise AssertionError("the found log separates the rules by the machines, but not by the definition")
+            raise AssertionError(
+                "the found log separates the rules by the machines, but not by the reference evaluator"
+            )
         left, right, at = found
         here = [tuple(m for m in matches if m.at == at) for matches in (left, right)]
         return Different(Stream(events), at, here[0], here[1], shortest)

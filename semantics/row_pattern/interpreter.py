@@ -102,8 +102,8 @@ class RowStepBudget:
         self.number += 1
         if self.number > self.limit:
             raise BudgetExceeded(
-                f"the pattern has more than {self.limit} labellings; the interpreter follows the definition and is "
-                "slow by design: use a smaller table, or a pattern with fewer ways to label rows"
+                f"the pattern labels rows in more than {self.limit} ways; the interpreter follows the definition and "
+                "is slow by design: use a smaller table, or a pattern with fewer ways to label rows"
             )
 
 

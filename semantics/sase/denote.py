@@ -51,8 +51,8 @@ class Counted:
             self.number += 1
             if self.number > self.limit:
                 raise BudgetExceeded(
-                    f"the query needs more than {self.limit} {self.what}; the definition is slow by design: use a "
-                    "shorter stream, a window, or a stricter strategy"
+                    f"the query needs more than {self.limit} {self.what}; the reference evaluator is slow by design: "
+                    "use a shorter stream, a window, or a stricter strategy"
                 )
             yield step
 

@@ -208,8 +208,8 @@ class LogOfRules:
         self._looks += len(items)
         if self._looks > 10 * self.budget.valuations:
             raise BudgetExceeded(
-                f"the rules look at events more than {10 * self.budget.valuations} times; the definition is slow by "
-                "design: use a shorter log, or raise the budget"
+                f"the rules look at events more than {10 * self.budget.valuations} times; the reference evaluator is "
+                "slow by design: use a shorter log, or raise the budget"
             )
         check_time()
         return iter(items)

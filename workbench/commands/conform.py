@@ -132,7 +132,8 @@ class ConformArguments:
         "--reading",
         multiple=True,
         metavar="AXIS=VALUE",
-        help="Another reading of SASE+, as window=closed, or MATCH_RECOGNIZE, as nulls=last; may be given again.",
+        help="Another answer to an open question of SASE+, as window=closed, or MATCH_RECOGNIZE, as nulls=last; "
+        "may be given again.",
     )
     baseline: Path | None = option(
         "--baseline", type=FILE, help="A run stored with --json: its failures are known, and do not count."
@@ -578,13 +579,13 @@ def _note(name: str, finding: AxisFinding, profile: EngineProfile) -> str:
     axes = AXES[profile.language]
     default = (axes.get(name) or next(axis for axis in axes.values() if axis.base == name)).default
     if finding.value not in (None, default):
-        notes.append(f"the definition has {default}")
+        notes.append(f"the default is {default}")
     if len(finding.alike) == 1 and finding.value is None:
-        unfit = "an axis without a fitting value also affects them"
+        unfit = "they also depend on an axis for which no value fits"
         why = "an answer with further operators is not explained" if finding.exception else unfit
         notes.append(f"perhaps {finding.alike[0]}: it fits the answers on this axis, but {why}")
     elif finding.alike and finding.value is None:
-        apart = "they differ only in answers that an axis without a fitting value also affects"
+        apart = "they differ only in answers that also depend on an axis for which no value fits"
         notes.append(f"{', '.join(finding.alike)}: {apart}")
     elif finding.alike:
         notes.append(f"or {', '.join(finding.alike)}: no question that was asked distinguishes them")

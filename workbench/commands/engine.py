@@ -40,7 +40,7 @@ FEATURES = (
 @click.option(
     "--hypothesis",
     metavar="AXIS=VALUE,...",
-    help="Serve an engine that departs from the definition in these axes, in one language; see docs/guide/identify.md.",
+    help="Serve an engine that has these meanings instead of the default, in one language; see docs/guide/identify.md.",
 )
 def engine_command(evaluator: str, language: str, hypothesis: str | None) -> None:
     """Serve a built-in evaluator over the engine protocol, on standard input and output."""

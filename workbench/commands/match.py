@@ -87,8 +87,8 @@ class MatchArguments:
     evaluator: str | None = option(
         "--evaluator",
         type=ChoiceOption(EVALUATORS),
-        help="kernel: the automaton in compiled loops; denotational: the definition, which is slow but supports every "
-        "query.  [default: automaton, or denotational if the automaton does not support the query]",
+        help="kernel: the automaton, compiled to machine code; denotational: the reference evaluator, slow but for "
+        "every query.  [default: automaton, or denotational if the automaton does not support the query]",
     )
     source: FileSource = group(FileSource)
     output: Literal["matches", "rows"] | None = option(

@@ -160,7 +160,8 @@ dialect_option = click.option(
     help="MATCH_RECOGNIZE: the dialect of QUERY.  [default: standard]",
 )
 READINGS = (
-    "MATCH_RECOGNIZE: another reading, as nulls=last, integer_division=exact or duration=closed; may be given again."
+    "MATCH_RECOGNIZE: another answer to an open question, as nulls=last, integer_division=exact or duration=closed; "
+    "may be given again."
 )
 reading_option = click.option("--reading", "readings", multiple=True, metavar="NAME=VALUE", help=READINGS)
 

@@ -69,7 +69,12 @@ class CallChoice(DialectChoice):
     help="The language of QUERY.",
 )
 @click.option("--to", type=DialectChoice(), help="The language to translate to; --to-dialect implies it.")
-@click.option("--reading", multiple=True, metavar="NAME=VALUE", help="SASE+: another reading, as window=closed.")
+@click.option(
+    "--reading",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="SASE+: another answer to an open question, as window=closed.",
+)
 @click.option(
     "--dialect", type=ChoiceOption(list(SQL)), help="MATCH_RECOGNIZE: the dialect of QUERY.  [default: standard]"
 )

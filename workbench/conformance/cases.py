@@ -114,7 +114,7 @@ def case_of_line(text: str, where: str, seconds: float = SECONDS) -> Case:
     if set(case.matches) != set(meant):
         expected = ", ".join(protocol.line(protocol.json_of_match(match)) for match in meant[:FEW]) or "none"
         raise InputError(
-            f"{where}: the field 'matches' contradicts the definition, whose matches are {expected}; leave "
+            f"{where}: the field 'matches' contradicts the reference evaluator, whose matches are {expected}; leave "
             "the field out to have them computed"
         )
     return case

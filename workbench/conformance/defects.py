@@ -193,7 +193,7 @@ def why_of(result: CaseResult, held: Mapping[str, str] = {}) -> str:
     defined = Choices(result.case.language).answer(result.case, ()) if held else expected
     if held and (first in expected) != (isinstance(defined, frozenset) and first in defined):
         says = ", ".join(f"{axis}={value}" for axis, value in held.items())
-        return f"the expected matches follow {says}, which differs from the definition"
+        return f"the expected matches follow {says}, which is not the default meaning"
     with suppress(CerifyError):
         return explained(result, first)
     return ""

@@ -310,7 +310,7 @@ def axis_says(defect: Defect, cause: DefectCause) -> str:
     about = f" ({axis.subject})" if axis.subject else ""
     return (
         f"{cause.axis}{about}: {cause.value} is “{means[cause.value]}”, "
-        f"the definition's {axis.default} is “{means[axis.default]}”"
+        f"the default {axis.default} is “{means[axis.default]}”"
     )
 
 

@@ -261,7 +261,7 @@ def reconsidered(result: CaseResult, oracle: Oracle = Oracle()) -> CaseResult:
     except (Unsupported, BudgetExceeded):
         return result
     if set(by_definition) != set(case.matches):
-        return disputed_by(result, "the definition", by_definition)
+        return disputed_by(result, "the reference evaluator", by_definition)
     return judged_again(result, phi, S, oracle)
 
 

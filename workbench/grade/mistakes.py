@@ -136,8 +136,8 @@ OPERATORS: Mapping[str, tuple[str, str]] = {
         ),
     ),
     "stop": (
-        "the last event of the loop has a condition",
-        "your condition on the last event of the loop is too strict",
+        "the last event of a Kleene plus has a condition",
+        "your condition on the last event of a Kleene plus is too strict",
     ),
     "pipe": ("only events of some types count", "your formula leaves events out of the history"),
     **dict.fromkeys(

@@ -130,7 +130,7 @@ class CelEvaluators(Evaluators[Formula]):
             nonlocal followed
             followed += 1
             if followed > budget.valuations:
-                raise BudgetExceeded(f"the definition had to follow more than {budget.valuations} clauses")
+                raise BudgetExceeded(f"the plain definition had to follow more than {budget.valuations} clauses")
             return frozenset(clause(psi, S, i, j, meaning))
 
         for n in range(len(S)):

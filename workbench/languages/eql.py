@@ -259,7 +259,7 @@ class EqlDeciders(Deciders[eql.EqlQuery]):
         if not isinstance(found, Same):
             return f"a new decision finds that the rules are not {certificate.claim}"
         S = find_counterexample(left, right, asked)
-        return None if S is None else f"by the definition the rules are not {certificate.claim} on {list(S)}"
+        return None if S is None else f"by the reference evaluator the rules are not {certificate.claim} on {list(S)}"
 
 
 def _letters_of(

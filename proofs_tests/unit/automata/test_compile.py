@@ -329,7 +329,7 @@ EXPLODING = {
     "UNLESS": (f"A UNLESS (B : {FAR})", "make the right operand shorter"),
     "WITHIN": ("A ; ((B ; C) WITHIN 1000000 EVENTS)", "around the whole formula"),
 }
-TRY = r"evaluate by the definition .* on short streams, or allow more: Budget\(states=...\)"
+TRY = r"use the evaluator denotational on short streams, or allow more: Budget\(states=...\)"
 
 
 @pytest.mark.parametrize("operator", EXPLODING)

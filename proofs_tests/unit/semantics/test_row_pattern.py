@@ -191,7 +191,7 @@ def test_a_match_is_as_long_as_it_is() -> None:
 def test_the_budget_bounds_the_labellings() -> None:
     S = numbered("1 1 1 1 1 1 1 1 1 1 1 1")
     q = parse("MATCH_RECOGNIZE (PATTERN ((A | B)* C) DEFINE C AS COUNT(A.*) = 100)")
-    with pytest.raises(BudgetExceeded, match="more than 1000 labellings"):
+    with pytest.raises(BudgetExceeded, match="more than 1000 ways"):
         list(find_matches(q, S, budget=Budget(valuations=1000)))
 
 
@@ -203,14 +203,14 @@ def test_a_call_and_each_of_its_labellings_is_a_step() -> None:
     watch = RowStepBudget(5)
     assert list(watch(iter("abc"))) == ["a", "b", "c"]
     assert list(watch(iter(""))) == []
-    with pytest.raises(BudgetExceeded, match="more than 5 labellings"):
+    with pytest.raises(BudgetExceeded, match="more than 5 ways"):
         watch(iter("d")).__next__()
 
 
 def test_the_step_beyond_is_not_passed_on() -> None:
     steps = RowStepBudget(2)(iter("ab"))
     assert next(steps) == "a"
-    with pytest.raises(BudgetExceeded, match="more than 2 labellings"):
+    with pytest.raises(BudgetExceeded, match="more than 2 ways"):
         next(steps)
 
 
@@ -222,7 +222,7 @@ def test_no_step_is_passed_on_when_the_time_is_over() -> None:
 def test_the_steps_of_all_partitions_are_counted_together() -> None:
     text = "MATCH_RECOGNIZE (PARTITION BY k PATTERN ((A | B)* C) DEFINE C AS FALSE)"
     assert found(text, numbered("1 " * 7, "k")) == []
-    with pytest.raises(BudgetExceeded, match="more than 20000 labellings"):
+    with pytest.raises(BudgetExceeded, match="more than 20000 ways"):
         found(text, numbered(" ".join(f"{k} " * 7 for k in range(30)), "k"))
 
 

@@ -1058,7 +1058,7 @@ def test_a_suite_that_expects_something_else_is_refused(tmp_path: Path) -> None:
     wrong = replace(Oracle().case(parse_cel("A ; B"), stream("A B"), ORIGIN), matches=[Match(1, (1,))])
     suite = tmp_path / "mine.jsonl"
     suite.write_text(line_of_case(wrong) + "\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"line 1: the field 'matches' contradicts the definition.*\[0,1\]"):
+    with pytest.raises(InputError, match=r"line 1: the field 'matches' contradicts the reference evaluator.*\[0,1\]"):
         load(str(suite))
 
 
@@ -1103,7 +1103,9 @@ def test_a_case_that_expects_something_else_is_disputed() -> None:
     result = reconsidered(CaseResult(wrong, "failed", [Match(1, (0, 1))]))
     assert result.outcome == "disputed"
     assert result.second == [Match(1, (0, 1))]
-    assert result.detail == "cerify contradicts itself: it expects {1} at 1, and the definition gives {0, 1} at 1"
+    assert (
+        result.detail == "cerify contradicts itself: it expects {1} at 1, and the reference evaluator gives {0, 1} at 1"
+    )
 
 
 def test_a_campaign_says_that_cerify_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1300,7 +1300,7 @@ def test_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cerify.commands.conform.identified", lambda *_: profile)
     shown = CliRunner().invoke(cerify, ["identify", "--", "toy"], standalone_mode=False)
     assert "inclusive" in shown.output
-    assert "the definition has exact" in shown.output
+    assert "the default is exact" in shown.output
     as_json = CliRunner().invoke(cerify, ["identify", "--json", "--", "toy"], standalone_mode=False)
     assert json.loads(as_json.output)["axes"]["comparison"]["value"] == "inclusive"
 

@@ -398,7 +398,7 @@ def test_under_a_policy_an_expected_match_is_not_explained_by_the_definition(
     under_a_policy: tuple[Path, str, str],
 ) -> None:
     path, text, page = under_a_policy
-    why = "the expected matches follow seq=next-from-left, which differs from the definition"
+    why = "the expected matches follow seq=next-from-left, which is not the default meaning"
     for shown in (text, html.unescape(page)):
         assert why in shown
         assert "is a match at" not in shown
@@ -900,7 +900,7 @@ def test_a_cause_is_described_by_its_value_and_the_definitions() -> None:
     """The values were told by their order, so that one had to count to find what at-most-5 is."""
     cause = DefectCause("loop", "at-most-5", 3, 3)
     assert axis_says(STORED_DEFECT, cause) == (
-        "loop (rounds of an iteration): at-most-5 is “at most 5”, the definition's all is “any”"
+        "loop (rounds of an iteration): at-most-5 is “at most 5”, the default all is “any”"
     )
     in_rows = replace(STORED_DEFECT, result=replace(STORED_WRONG, case=replace(STORED_CASE, language="row-pattern")))
     assert axis_says(in_rows, replace(cause, axis="nulls")) == "nulls: the reading nulls"
