@@ -25,7 +25,7 @@ OPENING = """\
 # What was tried to break it
 
 Made by `python -m proofs_tests.robustness` from what the commands below have stored when they were called with
-`--store`; no cell is written by hand. [What others may do to you](../guide/threats.md) says what each command does.
+`--store`; no cell is written by hand. [Untrusted input](../guide/threats.md) says what each command does.
 Times are those of the processor. A figure is of the day that its line names.
 """
 
