@@ -41,9 +41,9 @@ SECTIONS = (
     (
         "One core",
         "update columns",
-        "`update` is the loop alone, over events that are already classified. *limit* is one look-up for each "
-        "event; `.c` the "
-        "same loop in C; `.bytes` a loop that moves as many bytes; `.in_turn` the same types in turn, so "
+        "`update` is only the inner loop of the compiled evaluator, over events that are already classified. *limit* "
+        "is one look-up for each event; `.c` the same loop in C; `.bytes` a loop that moves as many bytes; `.in_turn` "
+        "the same types in turn, so "
         "that no branch "
         "is mispredicted. `columns` begins with Arrow columns; `.1000` is under `WITHIN 1000 EVENTS`.",
     ),
@@ -80,7 +80,7 @@ SECTIONS = (
         "Whole commands",
         "person differential equivalence cold import",
         "By elapsed time: `conform` runs all built-in suites, `.recorded` with stored answers; "
-        "`differential` compares random cases with the definition; `equivalence` decides pairs by their "
+        "`differential` compares random cases with the reference evaluator; `equivalence` decides pairs by their "
         "number of nodes; "
         "`cold` is a new process until its first match.",
     ),
@@ -95,7 +95,8 @@ SECTIONS = (
     (
         "Spark: queries by user",
         "users-spark",
-        "5 million events, 25 a user, on one core. `absence` is A without B in SASE+, `sase` A and then B. `sql` is "
+        "5 million events, 25 for each user, on one core. `absence` is A without B in SASE+, `sase` is A and then B. "
+        "`sql` is "
         "the table function, `run-sql` the same text by `run_sql`. `sql-identity` compares `sql` with a table "
         "function that hands on no row.",
     ),

@@ -41,7 +41,8 @@ def _cases(text: str) -> tuple[str, ...]:
 QUESTIONS = (
     Question(
         "Which matches “an A, and later a B” has",
-        "CEL has all of them. By default SASE+ has the first B after each A; with skip till any match it has all.",
+        "In CEL every such pair is a match. In SASE+ by default only the first B after each A counts; with skip till "
+        "any match every pair is a match.",
         _cases("cel/seq/001 cel/seq/007 sase/sase-sequence/001 sase/sase-any/001"),
     ),
     Question(
@@ -52,8 +53,8 @@ QUESTIONS = (
     ),
     Question(
         "What a Kleene plus takes",
-        "In CEL it takes any series of matches of a formula. In SASE+ it takes every fitting event of one type; under "
-        "skip till any match, any series of them.",
+        "In CEL it takes any series of matches of a formula. In SASE+ it takes every event of a type that fits; under "
+        "skip till any match, any series of such events.",
         _cases("cel/plus/002 cel/plus/007 cel/cplus/001 cel/repeat/1001 sase/sase-next/010 sase/sase-kleene/007"),
     ),
     Question(
@@ -63,13 +64,14 @@ QUESTIONS = (
     ),
     Question(
         "Two patterns at once",
-        "`OR` and UNION need one of two patterns, `AND` both on the same events, `ALL` both on any events.",
+        "`OR` and UNION need a match of one of two patterns. `AND` needs events that match both, `ALL` a match of "
+        "each.",
         _cases("cel/or/001 cel/and/003 cel/all/001 sase/sase-union/001"),
     ),
     Question(
         "Negation",
         "`φ UNLESS ψ` forbids a match of ψ inside the interval in which φ is evaluated. `~B b` forbids such an event "
-        "between its neighbours; at the beginning or end of the pattern, within the window.",
+        "between its neighbours, or, at the beginning or end of the pattern, in the window.",
         _cases(
             "cel/unless/001 cel/unless/004 cel/unless/006 sase/sase-negation/003 sase/sase-negation-front/001 "
             "sase/sase-negation-end/001"
@@ -96,10 +98,10 @@ HEAD = """# How engines compare
 Written by `python -m proofs_tests.tools.engine_board page` from stored runs of `cerify conform`.
 
 Each row is a case of [the conformance suite](../reference/suite.md), with the matches that the language
-defines: CEL as in tods21, SASE+ in [our reading](../decisions/sase.md) of its papers. The second column names
-the engines that reported exactly these matches. The third has what others reported, with the finding that
-explains it. A match is a set of positions, reported at the last of them unless “at” names another position.
-An engine that is missing in a row cannot express the query or does not speak the language; its
+defines: CEL as in tods21, SASE+ as [we interpret](../decisions/sase.md) its papers. The second column names
+the engines that reported exactly these matches. The third has what other engines reported, with the finding that
+explains it. A match is a set of positions. It was reported at the last of them, unless “at” names another position.
+If an engine is missing in a row, it cannot express the query or does not support the language; its
 [adapter](../../workbench/conformance/adapters/README.md) says why.
 
 [The board](../findings/board.md) has the versions and all cases by feature. [Another page](engine-documents.md) says

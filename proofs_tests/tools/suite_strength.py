@@ -49,8 +49,8 @@ Written by `python -m proofs_tests.tools.suite_strength`.
 
 ## Mutants that it finds
 
-A mutant is a wrong meaning of an operator: a mistake that an engine might make. The suite finds it if it gives other
-matches to a case. A single number counts the mutants of an operator, if the suite finds all of them.
+A mutant is a wrong meaning of an operator: a mistake that an engine might make. The suite finds it if some case
+has other matches under this meaning. If the suite finds all mutants of an operator, only their number is listed.
 
 {mutants}.
 
@@ -71,7 +71,8 @@ A run sends a line for each case and waits for the answer. When this page was wr
 messages took {seconds:.0f} s of processor time for all {cases:,} cases. An engine that answers a line in 1 ms adds
 {fast:.0f} s; one that takes 50 ms, because it compiles each query anew, {slow:.0f} s. Start the engine once: a process
 for each case would cost more than everything else. A case has {median} events at the median and {most} at most, so a
-clever evaluation gains nothing. To find the defects behind failures, cerify sends up to {questions:,} further lines.
+faster evaluator would gain nothing. To find the defects behind failures, cerify sends up to {questions:,} further
+lines.
 
 {lines}
 """
