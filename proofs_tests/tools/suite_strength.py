@@ -49,8 +49,9 @@ Written by `python -m proofs_tests.tools.suite_strength`.
 
 ## Mutants that it finds
 
-A mutant is a wrong meaning of an operator: a mistake that an engine might make. The suite finds it if some case
-has other matches under this meaning. If the suite finds all mutants of an operator, only their number is listed.
+A mutant is a wrong meaning of an operator: a mistake that an engine might make. The suite finds it if some
+case has other matches under this meaning. If the suite finds all mutants of an operator, only their number is
+listed.
 
 {mutants}.
 
