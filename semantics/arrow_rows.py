@@ -91,7 +91,7 @@ def is_list(type_: pa.DataType) -> bool:
 def flat_table(table: pa.Table, name: str, place: RowLocation) -> pa.Table:
     """Return the table with each field of a struct as a column, named by its path.
 
-    Raises InputError where a row has two values for one path.
+    Raises InputError if a row has two values for one path.
     """
     for _ in range(DEEPEST):
         if not any(pa.types.is_struct(kind) for kind in table.schema.types):

@@ -19,7 +19,7 @@ from cerify.semantics.predicates import combined, holds, mentions
 from cerify.semantics.values import EXACT, KIND_OF, Value, ValueKind, value_type_of
 
 Column: TypeAlias = pa.ChunkedArray | pa.Scalar
-"""One value for each row, or one for all rows; null where there is no value."""
+"""One value for each row, or one for all rows; null for a row without a value."""
 
 ABSENT = pa.scalar(None, pa.null())
 KINDS: Mapping[pa.DataType, ValueKind] = {arrow: KIND_OF[value_type] for arrow, value_type in VALUE_TYPES.items()}

@@ -304,7 +304,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# JSON values held against a JSON Schema of draft 2020-12.
+# Check JSON values against a JSON Schema of draft 2020-12.
 
 LONGEST = 280  # characters of a message, which has the value in it
 LONG = 100_000  # bytes of JSON; in a longer value only one problem is found, because each costs time and memory

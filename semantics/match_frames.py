@@ -418,12 +418,12 @@ class Matches(Sequence[Match]):
         """Return the table of to_arrow as a pandas data frame; bindings are dicts.
 
         Positions count rows from 0 and ignore the index of a frame: `frame.iloc[list(match.events)]` are the rows of a
-        match. Raises ImportError where pandas is not installed.
+        match. Raises ImportError if pandas is not installed.
         """
         return self.to_arrow(stream, attributes).to_pandas(maps_as_pydicts="strict")
 
     def to_polars(self, stream: Events | str | Path | None = None, attributes: Sequence[str] | None = None) -> Any:
-        """Return the table of to_arrow as a frame of polars. Raises ImportError where polars is not installed."""
+        """Return the table of to_arrow as a frame of polars. Raises ImportError if polars is not installed."""
         with naming_extras():
             import polars
 

@@ -256,7 +256,7 @@ class ObjectRows:
         return f"{self._name}, {self._place(row)}" if self._name else self._place(row)
 
     def add(self, obj: Mapping[str, Any]) -> None:
-        """Take the next object. Raises InputError where it has no type, or two values for one path."""
+        """Add the next object. Raises InputError if it has no type, or two values for the same path."""
         row = len(self._rows)
         fields = flattened(obj, self.where(row)) if _is_nested(obj) else obj
         type_column, time_column, known = self._reading.type_column, self._reading.time_column, self._classes

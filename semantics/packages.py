@@ -71,7 +71,7 @@ def require_installed(names: Iterable[str], extra: str) -> None:
 
 @contextmanager
 def naming_extras() -> Iterator[None]:
-    """Turn a failed import in the context into MissingPackage, if the package is in EXTRAS."""
+    """Replace the error of a failed import in this context by MissingPackage, if the package is in EXTRAS."""
     try:
         yield
     except ModuleNotFoundError as error:

@@ -217,11 +217,11 @@ def _unclosed(text: str) -> int | None:
 
 
 def _name_to_quote(text: str, span: Span, parser: Lark) -> str | None:
-    """Return the name at the place in double quotes, if the text has a name there that needs them.
+    """If the text has a name at this place that needs double quotes, return the name in double quotes.
 
-    The name stands without quotes, as in `A.order total > 5` or `page-view ; order`, or in other quotes, as in
-    `A.'order total' > 5`. With double quotes the text must be valid. It may have another error if the name has a dash
-    or backquotes, which mean nothing else.
+    In the text the name has no quotes, as in `A.order total > 5` or `page-view ; order`, or other quotes, as in
+    `A.'order total' > 5`. With double quotes the text must be valid; but if the name has a dash or backquotes, which
+    have no other meaning, the text may still have another error.
     """
     sure = text[span.start] in "-`"
     if (other := re.compile(r"(['`])([^'`\"]+)\1").match(text, span.start)) is not None:
@@ -527,7 +527,7 @@ def span_of(at: Meta | Token) -> Span:
 
 
 def attribute_name(token: Token) -> str:
-    """Return the name of an attribute that a token writes. Raises ParseError for the reserved name."""
+    """Return the attribute name in a token. Raises ParseError for the reserved name."""
     if token == TYPE:
         raise ParseError(
             f"{TYPE!r} is not an attribute: write the event type itself, as in A ; B, and rename an attribute of this "
@@ -538,7 +538,7 @@ def attribute_name(token: Token) -> str:
 
 
 def number_of(token: Token) -> int | float:
-    """Return the number that a token writes. Raises ParseError where it is beyond a 64-bit float."""
+    """Return the number in a token. Raises ParseError if it is beyond the range of 64-bit floats."""
     if token.isdecimal():
         if len(token) > MAX_DIGITS:
             raise ParseError(f"the whole number has more than {MAX_DIGITS} digits; write a smaller one", span_of(token))

@@ -86,7 +86,7 @@ class Characters:
 
 @dataclass(frozen=True)
 class RegexTest:
-    """An assertion, such as ^: a test of the characters before and after a place."""
+    """An assertion, such as ^: a test of the characters before and after a position."""
 
     kind: Assertion
 

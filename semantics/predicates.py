@@ -317,7 +317,9 @@ def outcomes(predicate: Predicate, of_atom: Callable[[Atomic], tuple[bool, bool]
 
 
 def about(predicate: Predicate, variable: str | None) -> Predicate:
-    """Return the predicate with this variable in all its attributes; None, as inside brackets, for a single event."""
+    """Return the predicate with this variable in all its attributes. None stands for a single event, as inside
+    brackets.
+    """
     return mapped_predicate(predicate, lambda attribute: Attribute(attribute.name, variable))
 
 
@@ -502,12 +504,10 @@ window        a window without length
 result        a query that another one reads returns a value that cannot be an attribute of an event
 stream        a stream that no query makes, or that depends on itself
 
-In MATCH_RECOGNIZE alone:
-navigation  PREV, NEXT, FIRST, LAST or an aggregate is in a function that cannot contain it, or uses two variables
-subset      a union variable is not a union of variables of the pattern
-output      {- -} leaves rows out of the output, but WITH UNMATCHED ROWS returns all rows
-repeated    a part of a pattern that matches no row is quantified, where the reading refuses that
-row_window  WINDOW with an anchor or MATCH_NUMBER
+In MATCH_RECOGNIZE alone: navigation PREV, NEXT, FIRST, LAST or an aggregate is in a function that cannot contain it, or
+uses two variables subset a union variable is not a union of variables of the pattern output {- -} leaves rows out of
+the output, but WITH UNMATCHED ROWS returns all rows repeated a part of a pattern that matches no row is quantified, and
+the reading refuses this row_window WINDOW with an anchor or MATCH_NUMBER
 """
 
 
@@ -783,7 +783,7 @@ def _operands(term: Term, schema: Schema, span: Span | None) -> Iterator[Problem
 
 
 def _kind_of_predicate(term: Term, schema: Schema) -> str | None:
-    """Return the kind of the term's value; None where the schema does not say."""
+    """Return the kind of the term's value; None if the schema does not say."""
     match term:
         case Attribute(name):
             known = name in schema.attributes and name not in schema.mixed

@@ -202,7 +202,7 @@ def _rank(name: str, names: Sequence[str]) -> int:
     """Return the rank of a name by a list of names; lower ranks are better.
 
     The rank of a name in the list is its index. A name whose last part, after a point or a colon, is in the list ranks
-    behind all names of the list. Any other name gets twice the length of the list.
+    behind all names of the list. The rank of any other name is twice the length of the list.
     """
     folded = name.casefold()
     if folded in names:

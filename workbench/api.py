@@ -1038,7 +1038,8 @@ def diagram_of(
 def preference_tree(
     query: str, events: Events | str | Path, row: int, language: LanguageName | str = "row-pattern"
 ) -> Diagram:
-    """Draw the labellings of a row pattern from a row on as a tree: the preferred labelling first, and why others fail.
+    """Draw as a tree the ways to assign variables to rows (labellings), from a row on: the preferred labelling first,
+    and why others fail.
 
     Raises ParseError, IllFormed, InputError if the stream has no such row, Unsupported for a language without
     preferences, and BudgetExceeded.
@@ -1046,7 +1047,7 @@ def preference_tree(
     lang, tree, S = read_query_and_events(query, events, language)
     with errors_in(query):
         warn_of_misfits(lang, tree, S, text=query, strict=False, stacklevel=2)
-        return lang.explanations.preference_tree(tree, S, row, f"Labellings of {_line(query)} from row {row}")
+        return lang.explanations.preference_tree(tree, S, row, f"Ways to label the rows from row {row}: {_line(query)}")
 
 
 def hoa_of(

@@ -46,7 +46,7 @@ MICROSECONDS, NANOSECONDS = 10**6, 10**9
 
 @dataclass(frozen=True)
 class StepCount:
-    """Count the keys that reached one step, with their rates and times.
+    """The count of the keys that reached a step, with rates and times.
 
     rate: these keys as a share of the keys of the first step. of_previous: these keys as a share of the keys of the
     step before. median: the median time from the step before, in seconds (or in the unit of the window's

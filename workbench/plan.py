@@ -1,8 +1,8 @@
 """Choose the evaluator for a query, and check that the query fits its events. No other module makes this choice.
 
 By default, the first evaluator of AUTOMATIC that supports the query is chosen. If all matches or their number are
-wanted, over LONG events or more, the kernel is chosen if it supports the query. The kernel gives the same answers, but
-its loops are compiled at their first use on a machine, which takes seconds.
+wanted, over LONG events or more, the compiled evaluator (`kernel`) is chosen if it supports the query. It gives the
+same answers, but its code is compiled at the first use on a machine, which takes seconds.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ from cerify.semantics.trees import children, rebuilt
 from cerify.semantics.values import INT64, Value, ValueType, is_exact_float, kind, plain, quote_text, value_type_of
 
 # ---------------------------------------------------------------------------------------------------------------------
-# A batch evaluator for every language, which evaluates the definition again over all events so far.
+# A batch evaluator for every language, which runs the reference evaluator again over all events so far.
 
 F = TypeVar("F")
 T = TypeVar("T")
@@ -197,11 +197,13 @@ def _moved(match: Match, by: int) -> Match:
 AUTOMATIC = ("automaton", "denotational")
 COMPILED = "kernel"
 LONG = 50_000
-"""The number of events from which the compiled loops are used by default; the automaton then needs a second."""
+"""The number of events from which the compiled evaluator is used by default. On as many events, the automaton takes
+about a second.
+"""
 
 
 def takes_loops(evaluator: str | None, events: int) -> bool:
-    """Return whether the compiled loops are tried first: if no evaluator is named, the stream is long, and numba is
+    """Return whether the compiled evaluator is tried first: if no evaluator is named, the stream is long, and numba is
     installed.
     """
     return evaluator is None and events >= LONG and without_numba() is None

@@ -467,7 +467,7 @@ def _exact_float(number: Number | None) -> float | None:
 
 
 def _float_above(low: Number) -> float:
-    """Return the least float above the number; infinity where there is none."""
+    """Return the least float above the number; infinity if there is none."""
     try:
         rounded = float(low)
     except OverflowError:

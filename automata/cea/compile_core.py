@@ -407,7 +407,7 @@ LOOKING = (core.CorePlus, core.CoreNext, core.CoreLast, core.CoreMax)  # their a
 def compile_core(phi: core.Formula, budget: Budget = Budget()) -> CEA:
     """Build a CEA with the complex events of phi at every position of every stream, marked with one variable.
 
-    Raises Unsupported where phi compares events with each other or looks ahead (in the latter case, use
+    Raises Unsupported if phi compares events with each other or looks ahead (in the latter case, use
     `whole_stream`), and BudgetExceeded in the same cases as `compile_cel`.
     """
     for x, span in looks_ahead(phi)[:1]:

@@ -96,7 +96,7 @@ class ReadableExpressionEvaluator(Evaluator):
 
 
 class CompiledExpressionEvaluator(ReadableExpressionEvaluator):
-    """Same as ReadableExpressionEvaluator, but with compiled loops.
+    """Like ReadableExpressionEvaluator, but with compiled code.
 
     Raises Unsupported at the first batch if numba is not installed.
     """

@@ -1,4 +1,4 @@
-"""Find all matches of a stream by compiled loops: same answers as streaming.py, but much faster."""
+"""Find all matches of a stream with compiled code: the same answers as streaming.py, but much faster."""
 
 from __future__ import annotations
 
@@ -73,28 +73,28 @@ def numba_required() -> Iterator[None]:
 
 
 def unwindowed_store(labelled: bool) -> MatchStore:
-    """Return a store for formulas without windows and partitions. Raises Unsupported where numba is not installed."""
+    """Return a store for formulas without windows and partitions. Raises Unsupported if numba is not installed."""
     with numba_required():
         from cerify.automata.evaluate.match_stores import UnwindowedStore
     return UnwindowedStore(labelled)
 
 
 def windowed_store(reports_at_last_event: bool, windowed: bool, consuming: bool) -> MatchStore:
-    """Return a store for all formulas; see WindowedStore. Raises Unsupported where numba is not installed."""
+    """Return a store for all formulas; see WindowedStore. Raises Unsupported if numba is not installed."""
     with numba_required():
         from cerify.automata.evaluate.match_stores import WindowedStore
     return WindowedStore(reports_at_last_event, windowed, consuming)
 
 
 def keyed_store(reports_at_last_event: bool, windowed: bool, consuming: bool, ascending: bool) -> MatchStore:
-    """Return a store for formulas under PER KEY; see KeyedStore. Raises Unsupported where numba is not installed."""
+    """Return a store for formulas under PER KEY; see KeyedStore. Raises Unsupported if numba is not installed."""
     with numba_required():
         from cerify.automata.evaluate.keyed_store import KeyedStore
     return KeyedStore(reports_at_last_event, windowed, consuming, ascending)
 
 
 def chain_store(lengths: tuple[int, ...], is_last: bool, consuming: bool, ascending: bool) -> MatchStore:
-    """Make a ChainStore for LAST or NXT of counted events. Raises Unsupported where numba is not installed."""
+    """Make a ChainStore for LAST or NXT of counted events. Raises Unsupported if numba is not installed."""
     with numba_required():
         from cerify.automata.evaluate.chain_store import ChainStore, EarliestStore, RunsStore
     if not is_last:
@@ -107,26 +107,28 @@ def chain_store(lengths: tuple[int, ...], is_last: bool, consuming: bool, ascend
 # ---------------------------------------------------------------------------------------------------------------------
 # The state of a compiled evaluator between batches, and its saved form.
 #
-# Its data are a header in JSON and flat arrays, in numpy's npz format without pickles. The loops trust their arrays,
-# so they are checked when they are loaded: the tables of the automaton are the same, and indices lie inside the
-# arrays.
+# Its data are a header in JSON and flat arrays, in numpy's npz format without pickles. Compiled code does not
+# check indices into arrays. So arrays are checked when they are loaded: the tables of the automaton must be the same,
+# and indices must be inside the arrays.
 
 MOST_RUNS = 63  # runs of counted events; a store for counted events has a bit for each run
-LAST = 2**62  # the greatest position; the loops count on from it in 64 bits
+LAST = 2**62  # the greatest position; compiled code counts on from it in 64 bits
 
 
 FRONT = "lists grow at the front"
 
 
 def values_store(length: int, consuming: bool, ascending: bool, labelled: bool) -> MatchStore:
-    """Return a store for LAST of different values; see ValuesStore. Raises Unsupported where numba is not installed."""
+    """Return a store for LAST of different values; see ValuesStore. Raises Unsupported if numba is not installed."""
     with numba_required():
         from cerify.automata.evaluate.chain_store import ValuesStore
     return ValuesStore(length, consuming, ascending, labelled)
 
 
 def divided_twice() -> Unsupported:
-    """Return the error for a partition under PER KEY on another attribute: compiled loops do not support it."""
+    """Return the error for a partition under PER KEY on another attribute: the compiled evaluator does not support
+    it.
+    """
     return Unsupported(
         "the compiled evaluator does not support PER KEY together with PARTITION BY on another attribute; "
         "write PER KEY [a, b] for both, or use evaluator='automaton'"
@@ -319,7 +321,7 @@ class CompiledState(AutomatonEvaluator):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Evaluators in compiled loops that read a stream in batches, for all automata and for CEL.
+# Compiled evaluators that read a stream in batches, for all automata and for CEL.
 #
 # The window bounds what they keep, including the keys of a partition, unless the formula projects its last event away:
 # then a match is reported again at every later position.
@@ -521,7 +523,7 @@ class CompiledEvaluator(CompiledState):
 
 
 class CompiledCelEvaluator(CelEvaluator, CompiledEvaluator):
-    """Finds the matches of a formula of CEL by compiled loops."""
+    """Finds the matches of a formula of CEL with compiled code."""
 
 
 def matches(phi: Formula, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> Sequence[Match]:
@@ -591,11 +593,11 @@ def _filter_valuations(
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The evaluator of batches for unary core-CEL in compiled loops; ReadableCoreEvaluator is the twin.
+# The compiled evaluator of batches for unary core-CEL; ReadableCoreEvaluator is its readable twin.
 
 
 class CompiledCoreEvaluator(CoreEvaluator, CompiledEvaluator):
-    """Finds the matches of a unary formula by compiled loops.
+    """Finds the matches of a unary formula with compiled code.
 
     last: for a formula that looks ahead, the roots at the last position that has roots, as int64 [., 3]; see
     update_lists.

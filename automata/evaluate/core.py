@@ -36,7 +36,7 @@ from cerify.semantics.trees import children, rebuilt
 
 
 def matches(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> list[Match]:
-    """Return all matches, sorted. Raises Unsupported where filters compare events, and BudgetExceeded."""
+    """Return all matches, sorted. Raises Unsupported if filters compare events, and BudgetExceeded."""
     return streaming.at_most(budget.matches, enumerate_matches(phi, S, budget))
 
 

@@ -551,7 +551,7 @@ def enumerate_scoped(  # type: ignore[no-untyped-def]
 # ---------------------------------------------------------------------------------------------------------------------
 # Counting complex events: from the nodes of sets, or under windows from the steps between states.
 #
-# evaluate/jit.py says why the loops are long and have a parameter for each array.
+# evaluate/jit.py says why these functions are long and have a parameter for each array.
 
 
 @compiled

@@ -274,7 +274,7 @@ def in_windows(
 
 ENTRIES = 2**30  # the table of series has at most this many
 FIELDS = [("event", "<i8"), ("latest", "<i8"), ("floor", "<i8"), ("left", "<i4"), ("right", "<i4")]
-# Records, so that their fields are attributes in the loops also where these are run as Python.
+# Records, so that compiled functions can use their fields as attributes, also when they run as plain Python.
 NODE = np.dtype((np.record, np.dtype(FIELDS, align=True)))
 
 

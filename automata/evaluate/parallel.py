@@ -43,7 +43,7 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # an odd number whose multiples spread o
 
 
 class ParallelEvaluator(Evaluator):
-    """Finds the matches of a formula of CEL by compiled loops in several threads.
+    """Finds the matches of a formula of CEL with compiled code in several threads.
 
     parts: the evaluators, one for each share of the keys, or a single one. An error inside a batch stops all of them.
     """

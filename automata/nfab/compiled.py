@@ -1,4 +1,5 @@
-"""The matches of a SASE+ query by compiled loops over Arrow columns; the readable twin is evaluate.BlockRunner.
+"""Find the matches of a SASE+ query with compiled loops over Arrow columns; the readable twin is
+evaluate.BlockRunner.
 
 programs.py has to support the query's conditions between events. Every run is followed separately. Negated components
 are looked for around the matches of the positive components.

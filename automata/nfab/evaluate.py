@@ -570,7 +570,7 @@ class StoredEvents(Sequence[Event]):
     def table(self) -> pa.Table:
         """Return the stored events as a table, with a column for each attribute that has a value.
 
-        Raises InputError where an attribute has values of several types that do not fit in one column.
+        Raises InputError if an attribute has values of several types that do not fit in one column.
         """
         streams = [
             S.part(max(0, self.start - first), len(S)) for first, S in zip(self._firsts, self._parts, strict=True)

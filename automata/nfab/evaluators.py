@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 # ---------------------------------------------------------------------------------------------------------------------
 # The answers of a query by its automata: HAVING, NON-OVERLAP, RETURN, UNION and composition (sase07, section 2.2).
 #
-# They are written from the papers a second time: with semantics/sase/interpreter.py, the definition, they share the
-# names of the attributes that RETURN makes (semantics/sase/syntax.py). The caller has checked that the query is
-# well-formed.
+# They are written from the papers a second time. With the reference evaluator, semantics/sase/interpreter.py, they
+# share only the names of the attributes that RETURN makes (semantics/sase/syntax.py). The caller has checked that the
+# query is well-formed.
 
 Finder: TypeAlias = Callable[[sase.SaseQuery, Stream, Reading, Budget, Operations], Iterable[Bindings]]
 """A function that returns the bindings of PATTERN, WHERE and WITHIN of one block, such as evaluate.bindings."""
@@ -374,7 +374,7 @@ class ReadableSaseEvaluator(BlockEvaluator):
 
 
 class CompiledSaseEvaluator(BlockEvaluator):
-    """Finds the matches of one query block by compiled loops. Raises Unsupported, perhaps only at a batch."""
+    """Finds the matches of one query block with compiled code. Raises Unsupported, perhaps only at a batch."""
 
     state_word = "CompiledEvaluator"
 

@@ -31,7 +31,7 @@ from cerify.semantics.values import Value, kind
 #
 # A fold has a start, a step for one more value, and a result. A state is a number, a tuple of values, or None if the
 # aggregate will have no value; a user's operation has states of its own types. The rules for absent values, kinds and
-# NaN are those of the definition, semantics/sase/denote.py, but no code of the definition is used here.
+# NaN are those of the reference evaluator, semantics/sase/denote.py, but none of its code is used here.
 
 State = Any
 
@@ -401,7 +401,7 @@ class Runs:
         return self.formula(self.A.theta[label], now)
 
     def formula(self, f: nfab.Formula, now: NfabConfiguration) -> bool:
-        """Return whether a formula holds of the current event and the buffer."""
+        """Return whether a formula is true for the current event and the buffer."""
         match f:
             case nfab.Truth(value):
                 return value

@@ -428,7 +428,7 @@ class ColumnEncoder:
 
     def columns(self, table: pa.Table) -> NDArray[np.float64]:
         """Return the values that conditions compare, float64 [rows, 2 D]. After each column comes a column that is 1
-        where there is a value, else 0.
+        for rows with a value, else 0.
         """
         data = np.zeros((table.num_rows, 2 * len(self.names)))
         for at, name in enumerate(self.names):

@@ -223,7 +223,7 @@ class _Graph:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Evaluate WINDOW with the loops of MATCH_RECOGNIZE: the states of the automaton also count the rows of the frame.
+# Evaluate WINDOW with the compiled code for MATCH_RECOGNIZE: the automaton also counts the rows of the frame.
 #
 # PREV and NEXT see only the rows of the frame, so a condition depends on where in the frame its row is. Letters: d is
 # the place of a row in its frame, from 0; m is the number of the pattern's states. SEEK becomes rows before the
@@ -343,7 +343,7 @@ def _beyond_columns(q: MatchRecognize, variable: str) -> rows.Expression | None:
 
 
 def why_not_compiled(q: MatchRecognize, budget: Budget) -> Unsupported | None:
-    """Return why the compiled loops do not support the automaton of a clause; None if they do.
+    """Return why the compiled evaluator does not support the automaton of a clause; None if they do.
     Raises BudgetExceeded.
     """
     if q.longest:

@@ -473,7 +473,7 @@ def output_blocks(q: MatchRecognize, found: Found) -> Iterator[OutputBlock]:
 
 
 def compiled_blocks(q: MatchRecognize, S: Stream, budget: Budget) -> Found:
-    """Find the matches with the compiled loops. Raises Unsupported, BudgetExceeded."""
+    """Find the matches with the compiled evaluator. Raises Unsupported, BudgetExceeded."""
     run = CompiledRun(q, S, budget)
     return run.table, run.automaton, run.blocks()
 

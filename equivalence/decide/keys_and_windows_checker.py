@@ -593,7 +593,7 @@ def _check_case(
 
 
 def _machine(phi: cel.Formula, algebra: Algebra) -> NestedAutomaton:
-    """Return the automaton of a formula. Raises NotClosed where a strategy on parts is inside another operator."""
+    """Return the automaton of a formula. Raises NotClosed if a strategy on parts is inside another operator."""
 
     def has_parts(psi: cel.Formula) -> bool:
         return any(name.startswith((FIRST_OF, HELD)) for name in _names_in(psi))

@@ -100,7 +100,7 @@ def _is_complete(A: Automaton, state: int) -> bool:
 def row_to_cel(q: MatchRecognize, budget: Budget = Budget()) -> cel.Formula:
     """Return a CEL formula whose complex events are the rows of the matches of q, on every stream.
 
-    Raises Unsupported where CEL has no such formula or this translation finds none, and BudgetExceeded.
+    Raises Unsupported if CEL has no such formula or this translation finds none, and BudgetExceeded.
     """
     _require_plain(q)
     predicates = predicates_of(q)
@@ -297,7 +297,7 @@ _Part: TypeAlias = _Leaf | _Joined | _Repeated
 def cel_to_row(phi: cel.Formula, budget: Budget = Budget()) -> MatchRecognize:
     """Return a clause whose matches have as rows the complex events of phi, on every stream.
 
-    Raises Unsupported where there is no such clause or this translation finds none, and BudgetExceeded.
+    Raises Unsupported if there is no such clause or this translation finds none, and BudgetExceeded.
     """
     part = _part(phi, False)
     leaves = list(_leaves(part))

@@ -261,7 +261,7 @@ class Derived(_Node):
         return self.expand()
 
     def expand(self) -> Formula:
-        """Return the formula that this one stands for. Raises BudgetExceeded where it would be too large."""
+        """Return the formula that this one stands for. Raises BudgetExceeded if it would be too large."""
         raise NotImplementedError
 
     def simpler(self) -> Iterator[Formula]:
@@ -288,7 +288,7 @@ subformulas: Callable[[Formula], Iterator[Formula]] = subtrees
 def expanded(phi: Formula) -> Formula:
     """Return the formula with every derived operator replaced by its expansion; the same object if it has none.
 
-    Raises BudgetExceeded where an expansion would be too large.
+    Raises BudgetExceeded if an expansion would be too large.
     """
     done: dict[int, Formula] = {}  # by identity: all keys are parts of phi or of an expansion, which keeps them alive
 

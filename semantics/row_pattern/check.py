@@ -232,7 +232,10 @@ def with_meant_operands(
 
 
 def _cast_text(e: rows.Expression) -> rows.Expression | None:
-    """Return the operand of a CAST to an integer, also of the CASE that `whole_cast` makes of it; else None."""
+    """Return the operand of a CAST to an integer; None for other expressions.
+
+    The CASE into which `whole_cast` turns a CAST counts as a CAST.
+    """
     match e:
         case rows.Cast(operand, "BIGINT"):
             return operand
@@ -271,7 +274,7 @@ def _rounded(e: rows.Expression, kind: Callable[[rows.Expression], ValueKind | N
 
 
 def time_of_text(e: rows.Expression) -> rows.Expression:
-    """Return the time that a constant text writes, else the expression itself."""
+    """Return the time in a constant text; return any other expression unchanged."""
     if isinstance(e, rows.RowConstant) and isinstance(e.value, str):
         with suppress(ValueError):
             return replace(e, value=parse_time(e.value))
@@ -290,7 +293,7 @@ def _takes_numbers(e: rows.Expression, kinds: Collection[ValueKind | None], text
 
 
 def number_of_text(e: rows.Expression, text_numbers: TextNumbers) -> rows.Expression:
-    """Return the number in a text. A text without a number stays a text, and gives NULL beside a number."""
+    """Return the number in a text. A text without a number stays a text; compared with a number it is NULL."""
     if isinstance(e, rows.RowConstant):
         value = combined(rows.Cast(e, "BIGINT"), [e.value], STANDARD)
         value = combined(rows.Cast(e, "DOUBLE"), [e.value], STANDARD) if value is None else value

@@ -335,7 +335,9 @@ def resumed(q: MatchRecognize, found: RowMatch, reading: RowReading) -> int:
 
 @dataclass(frozen=True)
 class LabelAttempt:
-    """An attempt to label a row: the labels up to and with its own, and the truth of its condition (None: unknown)."""
+    """An attempt to label a row: the labels up to and including this row's, and whether its condition is true (None:
+    unknown).
+    """
 
     labels: tuple[str, ...]
     outcome: bool | None
@@ -344,7 +346,7 @@ class LabelAttempt:
 
 @dataclass(frozen=True)
 class Traced(Meaning):
-    """Same as Meaning, but records all attempts to label a row."""
+    """Like Meaning, but records all attempts to label a row."""
 
     attempts: list[LabelAttempt] = field(default_factory=list)
 

@@ -403,7 +403,9 @@ def dialect_named(name: str) -> SqlDialect:
 
 
 def meant_reading(expressions: Iterable[rows.Expression], dialect: SqlDialect) -> RowReading:
-    """Return the reading of expressions in a dialect: its division. Other questions keep the default answers."""
+    """Return the reading for expressions in a dialect: the dialect's division, and the default answers to other
+    questions.
+    """
     divides = any(isinstance(e, rows.Product) and e.operator == "/" for root in expressions for e in subtrees(root))
     return RowReading(integer_division=dialect.integer_division if divides else "truncated")
 
@@ -601,9 +603,9 @@ def _shift_time(
 
 
 def add_months(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
-    """Build ADD_MONTHS: Databricks gives a DATE; Oracle and Snowflake take the last day of a month to the last day.
+    """Build ADD_MONTHS. In Databricks it is a DATE; in Oracle and Snowflake the last day of a month becomes a last day.
 
-    A day that the month does not have becomes its last day everywhere.
+    A day that the new month does not have becomes its last day in all dialects.
     """
     time, months = arguments
     if dialect.name == "databricks":
@@ -616,7 +618,10 @@ def add_months(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Ex
 
 
 def plain_add_months(e: rows.Expression, dialect: SqlDialect) -> rows.Expression:
-    """Reverse `add_months`: return the call of ADD_MONTHS from which it builds this expression; others unchanged."""
+    """Reverse `add_months`: return the call of ADD_MONTHS from which it builds this expression.
+
+    Return other expressions unchanged.
+    """
     plain = e.otherwise if isinstance(e, rows.RowCase) else e
     if not isinstance(plain, rows.RowCall) or plain.function != "ADD_MONTHS":
         return e

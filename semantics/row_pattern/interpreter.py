@@ -86,7 +86,7 @@ def match_of(q: MatchRecognize, found: RowMatch, places: list[int]) -> NumberedM
 
 
 class RowStepBudget:
-    """Counts the steps of a search. Raises BudgetExceeded where there are more than the limit."""
+    """Counts the steps of a search. Raises BudgetExceeded if there are more than the limit."""
 
     def __init__(self, limit: int) -> None:
         self.limit, self.number = limit, 0

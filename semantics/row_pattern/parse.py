@@ -629,7 +629,7 @@ def _offset(rest: Any, default: int) -> int:
 
 
 def whole(token: Token) -> int:
-    """Return the whole number that a token writes. Raises ParseError for another number."""
+    """Return the whole number in a token. Raises ParseError for a number with a fraction."""
     number = number_of(token)
     if not isinstance(number, int):
         raise ParseError("a whole number is expected here", span_of(token))
@@ -720,7 +720,9 @@ def _other_query(rest: str) -> str | None:
 
 
 def _outside_brackets(text: str, span: Span, tokens: Sequence[Token]) -> str | None:
-    """Return the error if a clause or PATTERN lacks its opening bracket or the word before it; else None."""
+    """Return the error if a clause or PATTERN lacks its opening bracket or the word before it. ¶ Return None if it does
+    not.
+    """
     if text.startswith("(", span.start) and tokens:
         return None
     if not tokens:

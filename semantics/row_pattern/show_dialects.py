@@ -131,7 +131,7 @@ Change: TypeAlias = Callable[[rows.Expression], rows.Expression]
 
 
 def _choices(source: SqlDialect, target: SqlDialect) -> Iterator[tuple[str, Change, Change]]:
-    """Yield the kinds of expressions to which the target dialect gives a meaning of its own.
+    """Yield the kinds of expressions to which the target dialect gives another meaning.
 
     For each: a sentence about the difference, a function that changes an expression to that meaning, and its reverse.
     """
@@ -155,7 +155,7 @@ def _is_whole_cast(e: rows.Expression) -> TypeGuard[rows.Cast]:
 
 
 def _own_add_months(e: rows.Expression, target: SqlDialect) -> rows.Expression:
-    """Return a call of ADD_MONTHS with the dialect's meaning; other expressions unchanged."""
+    """Return a call of ADD_MONTHS with the dialect's meaning. ¶ Return other expressions unchanged."""
     if not isinstance(e, rows.RowCall) or e.function != "ADD_MONTHS":
         return e
     return add_months(e.arguments, target, e.span or Span(0, 0))
@@ -238,7 +238,7 @@ def _number_of_days(q: MatchRecognize) -> rows.Expression | None:
 
 
 def _text_operand(q: MatchRecognize, what: str) -> rows.Expression | None:
-    """Return an expression with a constant text where a time, or a number, may be meant instead."""
+    """Return an expression with a constant text that may be meant as a time or as a number, as `what` says."""
     compared = (rows.RowComparison, rows.RowBetween, rows.RowIn)
     for e in (node for root in q.expressions for node in subtrees(root)):
         times = isinstance(e, rows.RowCall) and "timestamp" in FUNCTIONS[e.function].kinds and what == "a time"
@@ -333,7 +333,7 @@ def show_statement(q: Statement, source: SqlDialect, target: SqlDialect) -> tupl
 
 
 def _what_it_asks(q: PlainSelect) -> tuple[Any, ...]:
-    """Return the parts of a selection that must be equal in two dialects, without its names and the place of NULL."""
+    """Return the parts of a selection that must be equal in two dialects: all but its names and the place of NULL."""
     order = [(one.expression, one.descending) for one in q.order]
     return ([item.expression for item in q.items], q.where, order, q.limit, expressions_in(q.below))
 
@@ -491,7 +491,8 @@ _OWN_PATTERN = re.compile(r"(?:\(\?(?P<flags>[ims]+)\))?(?:\\A\((?P<whole>.*)\)\
 
 
 def _own_pattern(e: rows.Expression, target: SqlDialect) -> rows.Expression:
-    """Return a match with a regular expression in the form of Oracle or Snowflake; other expressions unchanged.
+    """Return a match with a regular expression in the form of Oracle or Snowflake. Other expressions stay as they
+    are.
 
     Flags of the pattern become an argument. In Snowflake the pattern has to match the whole text.
 
@@ -537,7 +538,8 @@ def _plain_join(e: rows.Expression) -> rows.Expression:
 
 
 def _own_list(e: rows.Expression, target: SqlDialect) -> rows.Expression:
-    """Return an aggregate of a list with WITHIN GROUP, in dialects that order lists so; others unchanged.
+    """Return an aggregate of a list with WITHIN GROUP, in dialects that order lists so. ¶ Other aggregates stay as they
+    are.
 
     The result is a column whose name is the text of the aggregate.
 

@@ -1,10 +1,10 @@
-"""Parse a SELECT around one MATCH_RECOGNIZE, as people paste it: its list, WHERE, ORDER BY and LIMIT over its output.
+"""Parse a SELECT around one MATCH_RECOGNIZE, as users paste it: its list, WHERE, ORDER BY and LIMIT over its output.
 
 The clause is evaluated as if it stood alone. The rest is applied to its output table, row by row, with the values and
 the three-valued logic of the clause's own expressions. The table in FROM is the given file or frame under any name. A
 query in FROM or in WITH may select from it first: (SELECT list FROM t WHERE …). The text may also contain the table, as
 VALUES, or as SELECTs without FROM and UNION ALL between them. Joins, other subqueries, GROUP BY and DISTINCT are
-refused by name.
+refused by a message that names them.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def is_statement(text: str) -> bool:
 
 
 def parse_statement(text: str, dialect: SqlDialect = STANDARD_SQL, duration: Duration = "open") -> Statement:
-    """Return the statement that a text writes. Raises ParseError, Unsupported, with the place.
+    """Return the statement in a text. Raises ParseError, Unsupported, with the place.
 
     >>> parse_statement("SELECT * FROM t MATCH_RECOGNIZE (PATTERN (A)) AS m LIMIT 3;").limit
     3
@@ -192,7 +192,7 @@ def parse_statement(text: str, dialect: SqlDialect = STANDARD_SQL, duration: Dur
 
 @dataclass(frozen=True)
 class _Reader:
-    """Parses one statement: its text, the text with blanks for quotations and comments, and its dialect."""
+    """Parses one statement. It has the text, the text with blanks for quotations and comments, and the dialect."""
 
     text: str
     plain: str
@@ -251,8 +251,8 @@ class _Reader:
         return common, at
 
     def source(self, start: int, end: int, common: Mapping[str, TableSource]) -> TableSource:
-        """Return the table that a part of the text writes, in FROM or in WITH: SELECTs or VALUES with UNION ALL
-        between.
+        """Return the table in a part of the text, after FROM or in WITH: SELECTs or VALUES with UNION ALL between
+        them.
         """
         marks = list(_outside(self.plain, _UNION, start, end))
         for mark in marks:
@@ -358,7 +358,7 @@ class _Reader:
         return _Head(listed, name, common.get(name.lower()), table.end())
 
     def alias(self, start: int, end: int, named: bool = True) -> tuple[str | None, tuple[str, ...], int]:
-        """Return the name of a table or a clause, the names of its columns (() if there are none), and where they
+        """Return the alias of a table or a clause, the new names of its columns (() if there are none), and where they
         end.
         """
         alias = _ALIAS.match(self.plain, start, end)

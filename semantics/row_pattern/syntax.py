@@ -257,7 +257,7 @@ class Extract(RowNode):
 
 
 class RowCase(RowNode):
-    """CASE WHEN condition THEN result ELSE otherwise END; with more conditions `otherwise` is another Case."""
+    """CASE WHEN condition THEN result ELSE otherwise END; with more conditions `otherwise` is another RowCase."""
 
     WORD: ClassVar[str] = "Case"
 
@@ -788,7 +788,7 @@ def _pattern_field(value: Any) -> str:
 
 
 def _expression_field(value: Any) -> str:
-    """Return the text of a node's own fields; the whole text if the node has no operands."""
+    """Return the text of a node's own fields; for a node without operands this is its whole text."""
     match value:
         case RowConstant(constant):
             return _literal(constant)

@@ -52,7 +52,7 @@ from cerify.semantics.sase.syntax import (
 from cerify.semantics.values import ValueType, value_type_of
 
 Types: TypeAlias = Mapping[str, Mapping[str, ValueType | None]]
-"""The attributes of each event type of a stream; a value type is None where it is not known."""
+"""The attributes of each event type of a stream; a value type is None if it is not known."""
 
 
 def type_problems(q: sase.Tree, schema: Schema | None) -> list[Problem]:

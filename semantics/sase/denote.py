@@ -4,8 +4,8 @@ A match is a sequence of events, each selected for a component of the pattern, b
 - Each selected event satisfies all conditions of WHERE on it and on the events selected before (`selects`).
 - The strategy allows each event between two selected events to be skipped (`skips`).
 - A Kleene plus goes on until it stops. Between its last event and the first event of the next component there is a
-  place where it may stop (`may_stop`). The Kleene plus skips the events before this place, and the next component skips
-  those after it. Where it must stop (`must_stop`) it neither selects nor skips.
+  position at which it may stop (`may_stop`). The Kleene plus skips the events before this position, and the next
+  component skips those after it. Once it must stop (`must_stop`) it neither selects nor skips.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from cerify.semantics.sase.syntax import BUILT_IN, RANKED, SaseAggregate
 from cerify.semantics.values import Value, kind
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The budget of a search, outside the definition that makes its steps.
+# The budget of a search. It is not part of the definition, whose steps it counts.
 
 T = TypeVar("T")
 
@@ -288,7 +288,7 @@ def agree(attribute: str, event: Event, before: Event) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """The place of a conjunct's test: the index of a component in the pattern, and an edge of that component."""
+    """The place where a conjunct is tested: the index of a component in the pattern, and an edge of that component."""
 
     component: int
     edge: Edge
@@ -349,11 +349,13 @@ class SaseAbsences:
         self.q, self.S, self.reading, self.operations, self.watch = q, S, reading, operations, watch
 
     def forbid(self, M: Bindings) -> bool:
-        """Return whether events of some negated component occur, or may still occur."""
+        """Return whether the negated components forbid the match: their events occur, or may still occur."""
         return any(self.is_there(k, M) for k in self.q.pattern if k.negated)
 
     def is_there(self, k: sase.Component, M: Bindings) -> bool:
-        """Return whether a series in the scope satisfies all clauses on the negated component, or may do so later."""
+        """Return whether some series in the scope satisfies all clauses on the negated component, or may still do so
+        later.
+        """
         scope = self.scope(k, M)
         if scope is None:
             return True
@@ -523,7 +525,7 @@ class SaseDefinition:
                 yield k + 1, p
 
     def goes_on(self, chosen: Chosen, p: int) -> bool:
-        """Return whether a Kleene plus selects the event at p next: it goes on, and skips the events between."""
+        """Return whether the current Kleene plus can select the event at p next and skip the events before it."""
         k, last = chosen[-1]
         return (
             self.selects(chosen, k, p)
@@ -532,7 +534,7 @@ class SaseDefinition:
         )
 
     def comes_next(self, chosen: Chosen, p: int) -> bool:
-        """Return whether the event at p is the first event of the next component."""
+        """Return whether the event at p can be the first event of the next component."""
         k = chosen[-1][0]
         if not self.selects(chosen, k + 1, p):
             return False

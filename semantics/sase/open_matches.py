@@ -49,7 +49,7 @@ def keyless_events(q: sase.Tree, S: Stream) -> Iterator[Problem]:
     """Yield a problem for each equivalence test, such as [id], that a single event without the attribute passes.
 
     Only query blocks with one component that is not negated are considered. In a longer match, an event without the
-    attribute agrees with no other event.
+    attribute agrees with no other event, so the test fails.
     """
     for block in (block for query in queries_of(q) for block in blocks_of(query) if source_of(block) is None):
         single = [k for k in block.pattern if not k.negated]

@@ -185,7 +185,7 @@ def valuation(text: str, explainer: Explainer[Any]) -> Valuation:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# cerify draw: the automaton of a query, a stream with its matches, or the labellings that are tried, as a picture.
+# cerify draw: the automaton of a query, a stream with its matches, or the ways to assign variables to rows, as a picture.
 
 SUFFIXES = (".svg", ".html")
 
@@ -200,7 +200,7 @@ class DrawArguments:
         "--tree",
         type=int,
         metavar="ROW",
-        help="With FILE, draw the labellings from ROW by preference (MATCH_RECOGNIZE).",
+        help="With FILE, draw the ways to label the rows from ROW on (MATCH_RECOGNIZE).",
     )
     language: str = language()
     output_file: Path | None = option(
@@ -222,7 +222,7 @@ class DrawArguments:
 def draw_command(args: DrawArguments) -> int:
     """Draw the automaton of QUERY; with FILE, draw the events of FILE and the matches of QUERY.
 
-    With --tree, draw the labellings of the rows from ROW on that are tried, the preferred labelling first.
+    With --tree, draw how variables can be assigned to the rows from ROW on, the preferred assignment first.
 
     FILE is CSV, JSON Lines, Parquet or Arrow IPC; - is standard input. The picture needs no other file and follows the
     reader's choice of light or dark. With -o it goes to a file, with --svg, --dot or --hoa to standard output.
@@ -277,7 +277,7 @@ def _require_consistent(args: DrawArguments) -> None:
 
 
 def _diagram(args: DrawArguments) -> Diagram:
-    """Return the diagram to draw: the automaton, or with --tree the tree of labellings."""
+    """Return the diagram to draw: the automaton, or with --tree the tree of assignments of variables to rows."""
     if args.file is None or args.tree is None:
         return diagram_of(args.query, args.language, args.source.schema)
     S = args.source.read_for(args.query, args.language, args.file)

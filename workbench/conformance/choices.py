@@ -25,7 +25,7 @@ Choice: TypeAlias = tuple[str, str]
 """An axis and one of its values."""
 
 Given: TypeAlias = frozenset[Match] | str | None
-"""The matches of an answer, the word "error" for an error, None where there is neither."""
+"""The matches of an answer, the word "error" for an error, None if there is neither."""
 
 PASSED = 150  # cases that the engine passed, on which a choice is tested
 EXCEPTIONS = 0.03  # share of these that it may predict wrongly, since two faults can give a right answer

@@ -909,7 +909,7 @@ def shrink_case(language: Language[Any], query: str, S: Stream, fails: Fails, tr
 # ---------------------------------------------------------------------------------------------------------------------
 # The likely causes of what an engine reported over pieces of its stream: hypotheses under which it reports the same.
 #
-# A log has what was reported, and its engine cannot be run again. Engines that depart from the definition in one axis
+# A log has what was reported, and its engine cannot be run again. Engines that differ from the definition in one aspect
 # (see hypotheses) are run instead: one that reports exactly what the log has is a likely cause, and its difference
 # from the definition can be shrunk to a short query and stream.
 

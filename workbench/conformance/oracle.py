@@ -121,7 +121,7 @@ def stream_of(case: Case) -> Stream:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Profiles: the semantics of an engine, axis by axis, as data.
+# Profiles: the semantics of an engine as data, with a value for each axis (aspect of meaning).
 
 Json = dict[str, Any]
 PROFILE = 1

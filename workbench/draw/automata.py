@@ -165,7 +165,9 @@ def _select_other_types(alphabet: Alphabet) -> frozenset[int]:
 
 
 def _label_types(alphabet: Alphabet, types: frozenset[int]) -> Iterator[str]:
-    """Yield texts for the letters (types of events with conditions) that have these numbers, grouped by event type."""
+    """Yield texts for the letters of the alphabet with these numbers, grouped by event type. ¶ A letter is an event
+    type together with conditions.
+    """
     of: dict[str | None, list[int]] = {}
     for a, minterm in enumerate(alphabet.types):
         name = next((_type_and_mask(alphabet.predicates[i])[0] for i in sorted(minterm.chosen)), None)
@@ -392,21 +394,23 @@ def _quoted(text: str) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The labellings of a row pattern at a row as a tree, from the most to the least preferred one.
+# The ways to assign variables to the rows from a row on (labellings), as a tree, the preferred ones first.
 #
 # A node is a row with a label that the definition tries after the labels on the path to the node; children are in the
-# order of these attempts. A row whose condition is not true is a leaf. A complete labelling ends in its number; the
+# order of these attempts. A row whose condition is not true is a leaf. A complete assignment ends in its number; the
 # first one is the match.
 
 MOST_NODES = MOST_STATES - 3  # the root, the end of the match, and one more node come on top
 MOST_ROWS = 30
 BUDGET = Budget(valuations=20_000)
-LEGEND = "In the order of preference, from the left or the top; a number ends a labelling, and 1 is the match."
+LEGEND = "In the order of preference, from the left or the top. Numbers end ways to label the rows; 1 is the match."
 
 
 @dataclass
 class _Node:
-    """A node of the tree: a row with a label, or the end of a labelling. lines: the text beside the arrow to it."""
+    """A node of the tree: a row with the variable that labels it, or the end of an assignment of variables to rows.
+    lines: the text beside the arrow to it.
+    """
 
     name: str
     lines: tuple[str, ...]
@@ -425,7 +429,7 @@ class _Tree:
     """The tree so far.
 
     room: how many more nodes fit, besides those of the match. hidden: how many attempts are left out. complete: how
-    many labellings are complete. shown: how many of these are in the tree.
+    many assignments of variables to rows are complete. shown: how many of these are in the tree.
     """
 
     traced: Traced
@@ -449,7 +453,9 @@ class _Tree:
             parent.children.append(self._node(one.labels, one))
 
     def completed(self, w: Labelling) -> None:
-        """Add the end of a labelling if there is room; the first one is always added."""
+        """Add the end of a complete assignment of variables to rows, if there is room; the first one is always
+        added.
+        """
         self.complete += 1
         labels = tuple(label.variable for label in w)
         node = self.root
@@ -489,7 +495,7 @@ class _Tree:
 
 
 def preference_tree(q: MatchRecognize, S: Stream, place: int, title: str) -> Diagram:
-    """Draw as a tree the labellings that are tried from the row at this position on.
+    """Draw a tree of the assignments of variables to rows that are tried from the row at this position on.
 
     Raises InputError if the table has no such row, Unsupported for the longest match, and BudgetExceeded if the match
     is too long to draw.
@@ -561,8 +567,8 @@ def _lines(node: _Node) -> Iterator[str]:
 def _notes(tree: _Tree, is_all: bool) -> Iterator[str]:
     yield LEGEND
     if not tree.complete:
-        yield "No labelling is complete: no match begins there."
+        yield "The rows cannot be labelled: no match begins there."
     least = "" if is_all else "at least "
-    missing = {"attempt": tree.hidden, "labelling": tree.complete - tree.shown}
+    missing = {"attempt": tree.hidden, "complete way": tree.complete - tree.shown}
     if texts := [f"{least}{n:,} more {what}{'s' * (n != 1)}" for what, n in missing.items() if n]:
         yield f"Not drawn: {' and '.join(texts)}."

@@ -34,7 +34,7 @@ MEANING: Mapping[EdgeKind, str] = {
     "match": "a row of the match",
     "label": "the row may have this label",
     "fail": "the row cannot have this label",
-    "end": "the labelling is complete",
+    "end": "all rows of the match are labelled",
 }
 
 MOST_STATES = 60  # beyond these a drawing cannot be read

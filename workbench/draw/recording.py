@@ -155,8 +155,8 @@ class DrawnLabels:
 class Recording:
     """A run over a stream: the automaton, all nodes and links ever made, and a step for each event that is read.
 
-    The first step is before the first event. An evaluator that backtracks reads an event several times, and has no
-    nodes. notes: sentences below the drawing.
+    The first step is before the first event. For an evaluator that backtracks, an event may have several steps, and
+    there are no nodes. notes: sentences below the drawing.
     """
 
     query: str
@@ -563,14 +563,12 @@ THREADS = DrawnLabels(
     fate="What happens to the last label",
     unit="Step",
 )
-SEARCH = replace(
-    THREADS, holds="The labelling that is tried", holder="Row and label", fate="Why, and what is tried next"
-)
+SEARCH = replace(THREADS, holds="The labels that are tried", holder="Row and label", fate="Why, and what is tried next")
 NOTES = {
     False: "The search starts from each row in turn. All threads read a row together, in the order of preference. Of "
     "two threads in the same state, only the preferred one goes on.",
-    True: "The conditions look at earlier rows of the match, so one labelling is tried after the other, in the order "
-    "of preference. Labellings that failed before, or fail whatever these conditions say, are not tried.",
+    True: "The conditions look at earlier rows of the match, so the ways to label the rows are tried one after the other, "
+    "in the order of preference. Ways that failed before, or fail whatever these conditions say, are not tried.",
 }
 FATES: dict[Fate, str] = {
     "goes on": "taken: ",
@@ -766,8 +764,8 @@ class _RecordedBacktracking(Backtracking):
         self._add(r, state, "given back: nothing that follows leads to a match", says, frozenset())
 
     def _add(self, r: int, tried: int | None, fate: str, says: str, fired: frozenset[int]) -> None:
-        """Add a step at row r. tried: the state in which the row was tried in vain; None if the labelling ends with the
-        row.
+        """Add a step at row r. tried: the state in which the row was tried in vain; None if the assignment of variables
+        ends with the row.
         """
         run, places = self.run, self.run.places
         rows = [self._row(k, state) for k, state in enumerate(self.path)]
@@ -808,7 +806,7 @@ BUFFER = (
 def record_sase(
     q: sase.Tree, S: Stream, query: str, reading: Reading = DECIDED, budget: Budget = Budget()
 ) -> Recording:
-    """Record the run of a query of one block over a stream; the last step is at the end of the stream.
+    """Record the run of a query that is a single block over a stream; the last step is at the end of the stream.
 
     Raises Unsupported for a query with several blocks, BudgetExceeded, and InputError.
     """

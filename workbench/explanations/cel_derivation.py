@@ -206,7 +206,7 @@ def _derive(phi: cel.Formula, mu: Valuation, i: int, j: int, oracle: Asked) -> I
     def over(detail: str, *operands: _Claim, evidence: tuple[str, ...] = ()) -> Iterator[Derivation]:
         """Yield a step for each combination of derivations of its one or two operands.
 
-        detail: how the clause was applied. evidence: facts on which its side conditions rest.
+        detail: how the clause was applied. evidence: facts on which its side conditions depend.
         """
         title = OPERATORS[type(phi)].title
         for first in _derive(*operands[0], oracle):

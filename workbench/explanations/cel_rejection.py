@@ -419,7 +419,7 @@ def _words(possible: list[int], most: int, more: bool) -> str:
 def misbound(phi: cel.Formula, mu: Valuation, nearest: Valuation) -> Iterator[tuple[cel.Formula, str, str]]:
     """Yield an explanation for each variable that `nearest` binds differently from mu.
 
-    An explanation is the part of the formula that binds the variable, the clause, and the reason.
+    An explanation has the part of the formula that binds the variable, the clause, and the reason.
     """
     for A in sorted({A for A, _ in mu ^ nearest}):
         asked, bound = (braces(positions(nu, A)) for nu in (mu, nearest))
@@ -586,7 +586,7 @@ class _Search:
     def __init__(
         self, phi: cel.Formula, C: ComplexEvent, n: int, S: Stream, predicates: Predicates, shown: cel.Formula
     ) -> None:
-        """Prepare the search. shown: phi as the user wrote it; it has the same shape as phi."""
+        """Prepare the search. shown: phi as the user wrote it, with the same shape."""
         self.phi, self.C, self.n, self.S, self.predicates, self.shown = phi, C, n, S, predicates, shown
         self.types = {S[p].type for p in C}
         self.gave_up, self.steps, self.own = False, SEARCH_STEPS, alone(S, C)

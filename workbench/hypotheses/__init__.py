@@ -1,6 +1,6 @@
-"""The readings and wrong semantics of each language, one module a language, and questions that distinguish them.
+"""Possible meanings of each language, right and wrong, one module a language, and questions that distinguish them.
 
-A hypothesis about an engine gives a value to each of several independent axes, such as "how a window counts its last
-event". Conformance names the cause of a failure by a hypothesis, and identification asks an engine questions until one
-hypothesis is left.
+Engines differ in several independent aspects of meaning, called axes, such as how a window counts its last event. A
+hypothesis about an engine chooses a value for each axis. Conformance explains a failure by a hypothesis; identification
+asks an engine questions until only one hypothesis is left.
 """

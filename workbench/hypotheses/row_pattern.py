@@ -34,7 +34,9 @@ Parts: TypeAlias = Callable[[MatchRecognize, Sequence[Row], RowReading], list[li
 
 @dataclass(frozen=True)
 class LookingMeaning(Meaning):
-    """The meaning of a pattern for an engine whose conditions see other rows. looks: changes the rows that they see."""
+    """The meaning of a pattern for an engine whose conditions see other rows. looks: a function that changes the rows
+    that conditions see.
+    """
 
     looks: Looks
 
@@ -44,7 +46,9 @@ class LookingMeaning(Meaning):
 
 @dataclass(frozen=True)
 class LookingOutput(RowOutput):
-    """The output of an engine whose measures see other rows. looks: changes the frame. parts: the partitions."""
+    """The output of an engine whose measures see other rows. looks: a function that changes the frame. parts: the
+    partitions.
+    """
 
     looks: Looks = lambda f: f
     parts: Sequence[list[int]] = ()
@@ -185,7 +189,7 @@ def _mapped(node: Any, other: Callable[[Any], Any]) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Hypotheses about MATCH_RECOGNIZE: the definition, with a choice at each step where engines differ.
+# Hypotheses about MATCH_RECOGNIZE: the reference evaluator, with a choice at each step in which engines differ.
 #
 # The readings of points that the standard leaves open are axes too, by the names that RowReading gives them.
 

@@ -161,7 +161,7 @@ class CelExplanations(Explanations[Formula]):
         return compile_cel(query, budget)
 
     def diagram(self, query: Formula, title: str, schema: Schema | None, budget: Budget) -> Diagram:
-        """Return the automaton of a formula, or of its core if windows and keys stand around it."""
+        """Return the automaton of a formula, or of the part inside its outermost windows and keys."""
         from cerify.automata.evaluate.scope import Scope, strip_windows
 
         scope = strip_windows(query)
@@ -274,7 +274,7 @@ def _prepare_streaming(phi: Formula, schema: Schema | None, options: Options) ->
 
 
 def _prepare_compiled(phi: Formula, schema: Schema | None, options: Options) -> Evaluation | Unsupported:
-    """Return the evaluation of a formula in compiled loops."""
+    """Return the evaluation of a formula by the compiled evaluator."""
     from cerify.automata.evaluate.compiled import evaluate_plan
     from cerify.automata.evaluate.evaluation_plan import evaluation_plan
 
@@ -296,7 +296,7 @@ def _readable_batches(phi: Formula, schema: Schema | None, options: Options) -> 
 
 
 def _compiled_batches(phi: Formula, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
-    """Return the batch evaluator in compiled loops, or why there is none."""
+    """Return the compiled batch evaluator, or why there is none."""
     from cerify.automata.evaluate.compiled import CompiledCelEvaluator
     from cerify.automata.evaluate.evaluation_plan import batch_scope
 

@@ -209,7 +209,7 @@ def _prepare_automaton(phi: Formula, schema: Schema | None, options: Options) ->
 
 
 def _prepare_loops(phi: Formula, schema: Schema | None, options: Options) -> Evaluation | Unsupported:
-    """Return the evaluation of a formula by an automaton of core-CEL in compiled loops."""
+    """Return the evaluation of a formula by an automaton of core-CEL, with compiled code."""
     from cerify.automata.evaluate.compiled import core_matches
 
     return _prepare(core_matches, "kernel", phi, schema, options)
@@ -262,7 +262,7 @@ def _readable_batches(phi: Formula, schema: Schema | None, options: Options) -> 
 
 
 def _compiled_batches(phi: Formula, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
-    """Return the batch evaluator in compiled loops, or why there is none."""
+    """Return the compiled batch evaluator, or why there is none."""
     from cerify.automata.evaluate.compiled import CompiledCoreEvaluator
 
     if is_unary(phi) and options.consumption is Consumption.NONE:

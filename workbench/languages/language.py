@@ -329,7 +329,7 @@ class OutputTable:
         return {"columns": list(self.columns), "rows": plain(self.rows)}
 
     def to_pandas(self) -> Any:
-        """Return the table as a pandas data frame. Raises ImportError where pandas is not installed."""
+        """Return the table as a pandas data frame. Raises ImportError if pandas is not installed."""
         import pandas
 
         return pandas.DataFrame.from_records(list(self.rows), columns=list(self.columns))
@@ -533,7 +533,8 @@ class Evaluators(dict[str, BuiltIn[F]], LanguagePart[F]):
         raise Unsupported(f"a query in {self.language.title} makes no table")
 
     def table_by_loops(self, query: F, S: Stream, options: Options) -> OutputTable | None:
-        """Compute the output table by compiled loops, column by column; return None if they do not support the query.
+        """Compute the output table with the compiled evaluator, column by column; return None if it does not support
+        the query.
 
         Raises TooManyMatches, BudgetExceeded.
         """
@@ -756,7 +757,7 @@ class Language(Generic[F]):
     error. unsaved: why the state of a query cannot be saved between batches; "" if the evaluator's error gives the
     reason. settings: the names of the Options that are for this language, such as "reading". options: the names of a
     plug-in's own options (Options.own). hypotheses: the meanings that engines may give to queries, and the resulting
-    matches; None if there are none. loops: queries that together use all compiled loops.
+    matches; None if there are none. loops: queries that together use all compiled functions.
     """
 
     name: str

@@ -421,7 +421,7 @@ def _no_automaton(q: MatchRecognize, schema: Schema | None, options: Options) ->
 
 
 def _no_kernel(q: MatchRecognize, schema: Schema | None, options: Options) -> Unsupported | None:
-    """Return the reason why the compiled loops do not support the clause; None if they do.
+    """Return the reason why the compiled evaluator does not support the clause; None if it does.
 
     Raises IllFormed, BudgetExceeded.
     """
@@ -458,7 +458,7 @@ def _prepare_automaton(q: MatchRecognize, schema: Schema | None, options: Option
 
 
 def _prepare_loops(q: MatchRecognize, schema: Schema | None, options: Options) -> Evaluation | Unsupported:
-    """Return the evaluation by the compiled loops, or why it is impossible."""
+    """Return the evaluation by the compiled evaluator, or why it is impossible."""
     if (refused := _no_kernel(q, schema, options) or without_numba()) is not None:
         return refused
     from cerify.automata.row_pattern.compiled import find_matches

@@ -234,7 +234,7 @@ def _readable_batches(q: Tree, schema: Schema | None, options: Options) -> Evalu
 
 
 def _compiled_batches(q: Tree, schema: Schema | None, options: Options) -> Evaluator | Unsupported:
-    """Return the batch evaluator in compiled loops, or why there is none."""
+    """Return the compiled batch evaluator, or why there is none."""
     from cerify.automata.nfab.evaluators import CompiledSaseEvaluator
     from cerify.automata.nfab.programs import why_not
 
@@ -289,7 +289,7 @@ def _prepare_automaton(q: Tree, schema: Schema | None, options: Options) -> Eval
 
 
 def _prepare_loops(q: Tree, schema: Schema | None, options: Options) -> Evaluation | Unsupported:
-    """Return the evaluation of a query by the NFA^b in compiled loops, or why there is none. Raises IllFormed."""
+    """Return the evaluation of a query by the NFA^b with compiled code, or why there is none. Raises IllFormed."""
     require_wellformed(q)
     if (missing := without_numba()) is not None:
         return missing

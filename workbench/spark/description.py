@@ -130,9 +130,9 @@ def key_costs(df: DataFrame, query: str, **options: Unpack[MatchOptions]) -> Dat
     """Return the cost of each key, one row a key, the slowest first.
 
     The columns are those of the key; `rows`; `matches`, their number, rounded beyond 15 digits; `seconds`, the time in
-    which a worker evaluates the key by itself; and `error`, the message where the evaluation fails, else null. The
-    options are those of `match`; partition_by is required. With output="count" matches are counted, else they are
-    listed. Raises what `match` raises.
+    which a worker evaluates the key by itself; and `error`, the message if the evaluation fails, else null. The options
+    are those of `match`; partition_by is required. With output="count" matches are counted, else they are listed.
+    Raises what `match` raises.
     """
     require_keywords(key_costs, options, MatchOptions)
     prepared = prepare(df, query, options)

@@ -317,7 +317,7 @@ class CelRun(SparkRun):
         self._evaluator = evaluator
 
     def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
-        """Return the matches that these events complete. Raises Unordered where a window's attribute decreases."""
+        """Return the matches that these events complete. Raises Unordered if a window's attribute decreases."""
         E = self._evaluator
         if E.output == "valuations":
             return table_of_matches(E.push_stream(Stream.from_table(table), None, classes))

@@ -70,7 +70,7 @@ NEEDED = {
 def session(master: str = "local[*]", **settings: str) -> SparkSession:
     """Return the running session, or a new one, with the settings NEEDED and the given ones (named as by Spark).
 
-    Any other session can be used if its time zone is UTC. Raises Unsupported where there is no Java.
+    Any other session can be used if its time zone is UTC. Raises Unsupported if there is no Java.
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)

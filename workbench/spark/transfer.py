@@ -35,7 +35,7 @@ ROOM = 1 << 62
 
 @compiled
 def transfer(classes, begun, skip, begin, marks, finals, ended, idle, runs, after, totals):  # type: ignore[no-untyped-def]
-    """Read events from index begun on; stop, and return the index, where a number might exceed int64.
+    """Read events from index begun on; return the index at which a number might exceed int64, or the end.
 
     skip, begin, marks, finals, ended: the arrays of TransitionTables. idle: bool [classes], whether such an event has
     no effect. runs, after: int64 [states, K], the number of runs in each state that result from one run in each of K

@@ -55,7 +55,7 @@ class DeclaredQuery:
         self.text = self.query_text()
 
     def kind_of(self, type_: str, attribute: str) -> str | None:
-        """Return the type of an attribute in CEQL; None where no event of the type has it."""
+        """Return the type of an attribute in CEQL; None if no event of the type has it."""
         cells = [event.get(attribute) for event in self.run.events if event["type"] == type_]
         if not cells:
             declared = ((self.run.message.get("schema") or {}).get(type_) or {}).get(attribute)
