@@ -185,7 +185,7 @@ def valuation(text: str, explainer: Explainer[Any]) -> Valuation:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# cerify draw: the automaton of a query, a stream with its matches, or the ways to assign variables to rows, as a picture.
+# cerify draw: the automaton of a query, a stream with its matches, or the ways to label the rows, as a picture.
 
 SUFFIXES = (".svg", ".html")
 

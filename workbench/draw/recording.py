@@ -567,8 +567,8 @@ SEARCH = replace(THREADS, holds="The labels that are tried", holder="Row and lab
 NOTES = {
     False: "The search starts from each row in turn. All threads read a row together, in the order of preference. Of "
     "two threads in the same state, only the preferred one goes on.",
-    True: "The conditions look at earlier rows of the match, so the ways to label the rows are tried one after the other, "
-    "in the order of preference. Ways that failed before, or fail whatever these conditions say, are not tried.",
+    True: "The conditions look at earlier rows of the match, so the ways to label the rows are tried one after the "
+    "other, in the order of preference. Ways that failed before, or fail whatever these conditions say, are not tried.",
 }
 FATES: dict[Fate, str] = {
     "goes on": "taken: ",
