@@ -164,8 +164,10 @@ def _but_chosen_anew(found: Finding) -> Finding:
         "got": sorted(map(sorted, got)),
         "why": f"with C(a=0) there is {sorted(map(sorted, other)) or 'nothing'}",
     }
-    correction = "for formulas in which no + between a filter and the lowest subformula that binds its variable "
-    correction += "chooses it anew, having an R AS x of it outside of any further +"
+    correction = (
+        "the theorems hold for formulas in which no + between a filter and the lowest subformula that binds the "
+        "filter's variable chooses this variable anew (that is, has an R AS x of it outside of any further +)"
+    )
     return replace(found, status="holds-corrected", counterexample=counterexample, correction=correction)
 
 
@@ -189,8 +191,9 @@ def _unsafe_disjunct() -> Finding:
     }
     bound = f"{show(whole)}, from which the proof takes {show(as_printed)}"
     correction = (
-        "an impossible disjunct that is safe goes on defining the variable, with a predicate that no tuple has, which "
-        "there is, as predicates are closed under complement and intersection; here `A AS x FILTER x.time < x.time`"
+        "replace the impossible disjunct by a safe one that still defines the variable, with a predicate that is true "
+        "for no tuple (there is one, since predicates are closed under complement and intersection); here `A AS x "
+        "FILTER x.time < x.time`"
     )
     return Finding("holds-corrected", "example", bound, counterexample, correction)
 

@@ -223,8 +223,8 @@ _ADD = (
     "list"
 )
 _CONDITIONS = (
-    "a marking step gives way to marking steps of higher sets only; a step without a mark to every marking step into "
-    "the state, and to steps without a mark of higher sets"
+    "a marking step is forbidden only by marking steps of higher sets; a step without a mark by every marking step to "
+    "the state, and by steps without a mark of higher sets"
 )
 _FINALS = (
     "one new final state, which only marking transitions reach, as for Algorithm 5; the construction itself is the same"

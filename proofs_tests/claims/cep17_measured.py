@@ -341,7 +341,8 @@ def _(effort: Effort) -> Finding:
         ],
     }
     correction = (
-        "that is so for NXT and LAST; of STRICT and MAX one event may have many outputs. What section 8.1 says holds"
+        "this is true for NXT and LAST; with STRICT and MAX there may be many outputs for one event. What section 8.1 "
+        "says holds"
     )
     return Finding("holds-corrected", "measured", bound, counterexample, correction)
 

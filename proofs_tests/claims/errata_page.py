@@ -27,21 +27,21 @@ INTRODUCTION = """# Errata
 
 Written by `cerify claims --write docs/claims.md`, together with [claims](claims.md), with cerify {version}.
 
-This page lists what fails as printed. Each erratum names its claims, which have these ids in
-[claims](claims.md), with a counterexample and, unless it is refuted, a correction that passes the same check. The
-counterexample is the first that the quick check comes to, where it searches from small cases to large ones, or one
-made by hand, which need not be the smallest. *holds-corrected*: fails as printed, holds with the correction.
-*refuted*: fails. Where nothing is said of damage of the copy, one sign more or less would not mend the text. Claims
-whose failure damage of our copy would explain stand in [a table of their own](#text-that-may-be-damaged).
+This page lists what fails as printed in the papers. Each erratum names its claims (by their ids in
+[claims](claims.md)). It has a counterexample and, unless the claim is refuted, a correction that passes the same check.
+The counterexample is the first that the quick check finds when it searches from small cases to large ones, or one made
+by hand, which need not be the smallest. *holds-corrected*: fails as printed, holds with the correction. *refuted*:
+fails. If nothing is said about damage of the copy, one sign more or less would not correct the text. Claims that may
+fail only because our copy is damaged are in [a separate table](#text-that-may-be-damaged).
 
-We read these copies, and had no others to settle a doubt:
+We read these copies, and had no others with which to compare them:
 
 {texts}
 
 Positions count from 0. {{0, 2}} is a complex event, {{A: 0, 2; X: 0}} a valuation, and A(x=1) an event of type
 A. `cerify claims ID --json` prints the case of a claim as data.
 """
-ONE_SIGN = "No: one sign more or less would not mend it."
+ONE_SIGN = "No: one sign more or less would not correct it."
 
 
 def problems() -> Iterator[str]:
@@ -75,11 +75,12 @@ def _damaged() -> Iterator[str]:
     """The texts that may be damaged, and what holds if they are."""
     yield from ("## Text that may be damaged", "")
     yield from (
-        "What the copy at hand has fails, or makes no sense; damage of the copy, mostly of a sign, would explain it.",
+        "In our copy these claims fail, or make no sense. Damage of the copy, mostly of a single sign, would explain "
+        "this.",
         "",
     )
     yield from (
-        "| claims | as the copy has it | what damage would explain it | and then it holds |",
+        "| claims | in our copy | damage that would explain it | what then holds |",
         "|---|---|---|---|",
     )
     yield from map(_damaged_row, ALL_DAMAGED)
@@ -93,8 +94,8 @@ def _damaged_row(text: DamagedText) -> str:
 
 def _results() -> Iterator[str]:
     """The claims that fail, with what becomes of the result; those of one paper for which it is the same together."""
-    yield from ("## What becomes of the results", "")
-    yield from ("| claims that fail as printed | and then |", "|---|---|")
+    yield from ("## Which results stand", "")
+    yield from ("| claims that fail as printed | what stands |", "|---|---|")
     rows: dict[tuple[str, str], list[str]] = {}
     for paper in PAPERS:
         for erratum in ALL_ERRATA:

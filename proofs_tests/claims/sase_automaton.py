@@ -163,8 +163,8 @@ def _(effort: Effort) -> Finding:
         f"and one condition at most, and {len(CUT_BY_AGGREGATES)} with ! and an aggregate made by "
         "hand: their states and edges are those of A.2, and the identifiers those of the correction",
         found,
-        "of a pair a[1], a[i] the take, ignore and proceed edges may speak of the next component too, and take and "
-        "ignore edges of `a.len` and `agg(a[].att)`",
+        "in a pair a[1], a[i] the take, ignore and proceed edges may also have identifiers of the next component, and "
+        "take and ignore edges may have `a.len` and `agg(a[].att)`",
     )
 
 
@@ -261,7 +261,7 @@ def _(effort: Effort) -> Finding:
         f"hand, all streams of {length} events of three kinds",
         example(text, "A1 A2", shown(got)),
         "`a.len = n − 1` in the proceed move: in the state `a[n]` the events `a[1]` to `a[n−1]` are selected, and "
-        "`a[n]` is only looked at. Besides: `θ_{t_{k−1}}_begin` in the begin move, `e_{j_{v_n}}` for `e_{v_n}`",
+        "`a[n]` is only examined. Also: `θ_{t_{k−1}}_begin` in the begin move, `e_{j_{v_n}}` for `e_{v_n}`",
     )
 
 

@@ -298,7 +298,7 @@ def _(effort: Effort) -> Finding:
             "expected": "no match, as the product is not the identity",
             "got": "a match: v = 1 at its beginning and its end",
         },
-        "the aggregate is the product itself, which is associative, and is compared with the identity",
+        "the aggregate is the product itself, which is associative; it is compared with the identity",
     )
 
 

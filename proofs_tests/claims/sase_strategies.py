@@ -163,9 +163,10 @@ def _(effort: Effort) -> Finding:
         f"({looked_at:,}), avg on pairs of a sum and a count. Sums of binary64 are rounded, and taken in the order of "
         "the stream",
         counterexample,
-        "they are associative operations with an identity on states, to which values are mapped first: count on "
-        "numbers, each value as 1; highest and lowest k on lists, each value as a list of one; min and max on values "
-        "and an identity beside; avg on pairs of a sum and a count, and the quotient last. sum is one as it is",
+        "they are associative operations with an identity on states, to which values are mapped first. For count "
+        "states are numbers, and each value is 1; for highest and lowest k states are lists, and each value is a list "
+        "of one; for min and max states are values and an additional identity; for avg they are pairs of a sum and a "
+        "count, with a quotient as the last step. sum already is such an operation",
     )
 
 

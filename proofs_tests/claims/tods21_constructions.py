@@ -39,16 +39,17 @@ ANCHORED = Space(("in", "seq", "plus", "project", "start"), nodes=4, events=4)
 MARKED = Space(("in", "seq", "plus", "or", "start"), nodes=9, events=3, alphabet=ONE_EVENT)
 
 SUPPORTS = (
-    "compare supports: keep, beside R, the states of all runs with the same support, and let these be the ones that "
-    "win and lose"
+    "compare supports: in addition to R keep the states of all runs with the same support, and let these win and lose"
 )
 CORRECTIONS = {
-    "tods21.thm6.2:cplus": "add (q, P, L, q) for every marking transition (q', P, L, q'') with q' initial and q'' "
-    "final: a round of one event leads from the state between two rounds back to it",
-    "tods21.thm6.2:all": "give each operand a state to wait in before its run and one to rest in after it, each with a "
-    "loop (TRUE, ∅); one operand at least begins in an initial state of its own, one at least ends in a final one",
-    "tods21.thm6.2:unless": "let the determinized automaton recognize that ψ2 has a match on some interval inside: "
-    "loops (TRUE, ∅) before its initial and after its final states",
+    "tods21.thm6.2:cplus": "add (q, P, L, q) for every marking transition (q', P, L, q'') with q' initial "
+    "and q'' final, so that a round of one event leads from the state between rounds "
+    "back to it",
+    "tods21.thm6.2:all": "give each operand a state to wait in before its run and a state to rest in after "
+    "it, each with a loop (TRUE, ∅). At least one operand begins in one of its own "
+    "initial states, and at least one ends in one of its own final states",
+    "tods21.thm6.2:unless": "let the determinized automaton recognize that ψ2 has a match on some interval "
+    "inside: add loops (TRUE, ∅) before its initial and after its final states",
     **dict.fromkeys(("tods21.thm7.2:nxt", "tods21.thm7.2:last", "tods21.thm7.2:max"), SUPPORTS),
 }
 
@@ -255,7 +256,7 @@ def _(effort: Effort) -> Finding:
             "expected": f"sizes linear in {in_words[0]}",
             "got": f"sizes {in_words[1]}",
         },
-        "three copies of the states, with the predicates of A in the place of their types",
+        "three copies of the states, with the predicates of A instead of their types",
     )
 
 

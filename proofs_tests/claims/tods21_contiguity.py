@@ -187,7 +187,7 @@ _containment(
     Rewriting.without_contiguous_sequence,
     Space(("in", "filter", "cseq", "seq", "plus", "or"), nodes=6, events=0),
     {"STRICT"},
-    "one case more: where both sides of `:` are an event type or a STRICT, STRICT(left ; right)",
+    "one more case: if each side of `:` is an event type or a STRICT, STRICT(left ; right)",
     "filters are pointwise, and taken out by second names, as prop8.12:filter corrects them",
     and_also=("((A : B) IN X) FILTER X.x < 2", "((A IN X) : B) FILTER X.x < 2"),
 )
@@ -197,7 +197,7 @@ _containment(
     Rewriting.without_strict,
     Space(("in", "filter", "strict", "seq", "plus", "or"), nodes=5, events=0),
     {":", ":+"},
-    "one case more: STRICT(STRICT(ρ)) is STRICT(ρ)",
+    "one more case: STRICT(STRICT(ρ)) is STRICT(ρ)",
     "`:` is read for ; in its case of ;, as in prop8.13:seq",
     and_also=("STRICT((A ; B) IN X) FILTER X.x < 2", "STRICT((A IN X) ; B) FILTER X.x < 2"),
 )
@@ -421,7 +421,8 @@ def _(effort: Effort) -> Finding:
         f"{cases} cases: {len(BOUND) ** 2} pairs of operands made by hand, all streams of 2 to {space.events} "
         "events of three tuples, at their last position",
         failing,
-        "keep A, and bind whatever ρ binds to A to a second name too, of which P is asked; Q is asked of A as before",
+        "keep A, and bind the events that ρ binds to A also to a second name. P is applied to the second name, and Q "
+        "to A as before",
     )
 
 

@@ -264,7 +264,7 @@ def _(effort: Effort) -> Finding:
         "exhaustive",
         bound,
         counterexample,
-        "Δ(p, t_{i-1}, •) and C ∪ {i-1}, as the definition of A_i beside it",
+        "Δ(p, t_{i-1}, •) and C ∪ {i-1}, as in the definition of A_i beside the equation",
     )
 
 
@@ -322,7 +322,7 @@ def _(effort: Effort) -> Finding:
         "expected": "a bound of the delay in the phase of n, in which nothing is output",
         "got": "delay_i(A, S, 1) = k: an equation about the phase of 1, whatever n is, with an i that nothing binds",
     }
-    correction = "where ⟦A⟧_n(S) is empty the phase takes at most k steps: delay_1(A, S, n) <= k, with ## written there"
+    correction = "where ⟦A⟧_n(S) is empty the phase takes at most k steps: delay_1(A, S, n) <= k, where ## is written"
     return Finding("holds-corrected", "example", bound, counterexample, correction)
 
 

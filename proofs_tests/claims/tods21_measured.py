@@ -33,7 +33,8 @@ def _update_exponent() -> tuple[float, int]:
 
 ONE_FRAME_A_NODE = "after ENUMERATE has come back from the last node of a list, it comes back from every node before it"
 A_LOOP = (
-    "line 7 goes on with next(n1) in the same call: lines 2 to 5; then, while n1 ≠ n2: n1 ← next(n1), and lines 2 to 5"
+    "line 7 continues with next(n1) in the same call: lines 2 to 5; then, while n1 ≠ n2: n1 ← next(n1), and lines 2 to "
+    "5"
 )
 
 

@@ -22,8 +22,9 @@ from proofs_tests.claims.printed_tods21 import one_initial_one_final, theorem_6_
 from proofs_tests.claims.search import Space
 
 CORRECTION = (
-    "let `ψ_t` keep the fresh variable, projecting on L and it, so that every event of a run is bound until the end; "
-    "and project it away around START: `PROJECT[L](START(φ_1n))` with all variables L of the automaton"
+    "let `ψ_t` keep the fresh variable: project on L and this variable, so that every event of a run is bound until "
+    "the end. Remove the variable by a projection around START: `PROJECT[L](START(φ_1n))` with all variables L of the "
+    "automaton"
 )
 ALLOWED = (cel.EventAtom, cel.In, cel.Filter, cel.ContiguousSeq, cel.ContiguousPlus, cel.Project, cel.Start, cel.Or)
 SMALL = Space(("filter", "seq", "plus", "or", "and", "all", "unless"), nodes=4, events=3)

@@ -74,7 +74,7 @@ def shown(E: expr.Expression, h: tuple[str, ...], M: printed.Machine) -> dict[st
 LIBRARY = "against the library's automata"
 GOES_ON = (
     "the empty moves lead from an accepting state of M_E to the pair of this state and the start state of M_F, so that "
-    "E is read on"
+    "E is read further"
 )
 
 
@@ -323,7 +323,7 @@ def _(effort: Effort) -> Finding:
     wrong, against = agrees(by_hand)
     bound = f"corrected, the automata of the library, of {len(by_hand)} expressions made by hand, the one of "
     bound += f"the counterexample and the {len(by_hand) - 1} of the rows constr-corr, each once: {against}"
-    correction = "letters that say which variables are at an event, in place of marks on states"
+    correction = "letters that say which variables are at an event, instead of marks on states"
     status: Status = "holds-corrected" if wrong is None else "refuted"
     return Finding(status, "example", bound, shown(E, found, M), correction)
 

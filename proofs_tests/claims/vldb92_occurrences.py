@@ -15,7 +15,7 @@ from proofs_tests.claims.printed_vldb92 import MENDED, Reading, takes_place
 from proofs_tests.claims.vldb92_search import all_such, difference, expressions, histories
 
 ROOTS: dict[str, tuple[type[expr.Expression], Reading, str | None]] = {
-    "event": (expr.Primitive, replace(MENDED, starts_earlier=False), "f_i <= e_i, in place of f_i = e_i"),
+    "event": (expr.Primitive, replace(MENDED, starts_earlier=False), "f_i <= e_i, instead of f_i = e_i"),
     "relative": (
         expr.Relative,
         replace(MENDED, effective=False),

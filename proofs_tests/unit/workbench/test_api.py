@@ -267,7 +267,7 @@ def test_a_compiled_query_reads_its_stream_in_batches(language: str, evaluator: 
 
 
 def test_an_evaluator_of_whole_streams_is_refused_in_batches() -> None:
-    with pytest.raises(Unsupported, match="support a cross-event filter only if"):
+    with pytest.raises(Unsupported, match="supports a cross-event filter only if"):
         compile("(A ; B) FILTER A.x < B.x", evaluator="kernel")
     with pytest.raises(Unsupported, match="checking a match needs all earlier events"):
         compile("A UNLESS (B PARTITION BY [x])", evaluator="automaton")
