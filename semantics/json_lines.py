@@ -31,7 +31,8 @@ def read_json_lines(source: CsvSource, schema: Schema | None, reading: FieldRead
     require_text(source)
     if schema is not None:
         return _fitting(source, schema, reading)
-    if reading.records is None and not reading.keep_nulls and source.is_large and installed("pyarrow"):
+    by_object = reading.records is not None or (reading.keep_nulls and _has_null(source))
+    if not by_object and source.is_large and installed("pyarrow"):
         found = table_of_json_lines(source, reading)
         if found is not None:
             warn_of_units(source.name, found.notes)
@@ -49,6 +50,12 @@ def read_json_lines(source: CsvSource, schema: Schema | None, reading: FieldRead
     S = Stream.of_checked(rows.events(), rows.unread, rows.lists())
     warn_of_units(source.name, rows.notes)
     return S
+
+
+def _has_null(source: CsvSource) -> bool:
+    """Return whether a line of a file has the word null, which may be a field's value."""
+    with source.open() as file:
+        return any(b"null" in line for line in file)
 
 
 def _require_events(number: int, source: CsvSource) -> None:

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from itertools import combinations, product
 from pathlib import Path
 from random import Random
@@ -42,12 +43,14 @@ from cerify.semantics.arguments import Budget
 from cerify.semantics.ecs import document_of_event, event_of_document
 from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, ParseError, QueryWarning, Unsupported
 from cerify.semantics.events import Event, Match, Stream, result_of
+from cerify.semantics.files import read_stream
 from cerify.semantics.json_events import event_of_json, json_of_event, stream_of_json
 from cerify.semantics.patterns import Pattern, match_same_texts
 from cerify.semantics.sigma.denote import alerts_of, detection_test
 from cerify.semantics.sigma.parse import parse, show_documents, split_by_alerts
 from cerify.semantics.sigma.reading import SigmaReading
 from cerify.semantics.sigma.syntax import SigmaCorrelation, SigmaDetection
+from cerify.semantics.tables import SMALL
 from proofs_tests.campaigns.sigma import differences
 from proofs_tests.support import sampled
 
@@ -975,6 +978,17 @@ def test_a_nested_field_that_is_null_exists(tmp_path: Path, run: Run) -> None:
     assert [json.loads(one)["at"] for one in run("match", str(rule), str(log), "--json")[1].splitlines()] == [0]
     log.write_text('{"type": "t", "a": {"b": null}}\n{"type": "t", "a": null}\n', encoding="utf-8")
     assert [json.loads(one)["at"] for one in run("match", str(rule), str(log), "--json")[1].splitlines()] == [0]
+
+
+@pytest.mark.parametrize("value", ["null", '"x"'])
+def test_a_large_file_keeps_its_nulls_and_is_a_table_without_them(value: str, tmp_path: Path) -> None:
+    """A table would lose them; it is read faster."""
+    log, rows = tmp_path / "log.jsonl", SMALL // 30
+    lines = [json.dumps({"type": "event", "time": n, "g": "y" * 9}) for n in range(rows)]
+    log.write_text("\n".join([*lines, f'{{"type": "event", "time": 9, "f": {value}}}']), encoding="utf-8")
+    S = read_stream(log, keep_nulls=True)
+    assert S.is_columnar is (value != "null" and find_spec("pyarrow") is not None)
+    assert S[rows].attributes.get("f[null]") is (True if value == "null" else None)
 
 
 def test_a_null_of_a_table_is_an_absent_field(tmp_path: Path, run: Run) -> None:
