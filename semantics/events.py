@@ -442,17 +442,16 @@ def _of_events(S: Stream) -> ObservedSchema:
 
 def _of_columns(S: Stream) -> ObservedSchema:
     table, encoded = S.table, S.coded_types
-    if pa.types.is_dictionary(table[TYPE].type):  # its names may not be in the order of their first events
-        encoded = encoded.cast(encoded.type.value_type).dictionary_encode()
     codes = encoded.indices.to_numpy(zero_copy_only=False)
     types: list[str] = encoded.dictionary.to_pylist()
     found = {name: column_value_type(table[name]) for name in table.column_names if name != TYPE}
     known = {name: value_type for name, value_type in found.items() if value_type is not None}
     firsts = {name: _first_rows(codes, table[name], len(types)) for name in known}
     shown: dict[str, Mapping[str, ValueType]] = {}
-    for code, R in enumerate(types):
+    seen = _first_rows(codes, table[TYPE], len(types))  # a dictionary may have them in another order, or more
+    for code in sorted((code for code, row in enumerate(seen) if row < len(codes)), key=seen.__getitem__):
         rows = {name: first[code] for name, first in firsts.items() if first[code] < len(codes)}
-        shown[R] = {name: known[name] for name in sorted(rows, key=rows.__getitem__)}
+        shown[types[code]] = {name: known[name] for name in sorted(rows, key=rows.__getitem__)}
     return ObservedSchema(shown)
 
 

@@ -151,7 +151,7 @@ class ChainStore(CountStore):
         index = 0
         while index < batch.classes.size:
             index, found = kernels.last_of_chain(
-                batch.classes, batch.keys, batch.admitted, batch.low, batch.base, index, taken, self._consume,
+                batch.classes, batch.keys, batch.admitted, batch.low, batch.positions, index, taken, self._consume,
                 self.counters, self.rows, self.home, roots, self._events,
             )  # fmt: skip
             if found:
@@ -188,8 +188,8 @@ class EarliestStore(ChainStore):
         index = 0
         while index < batch.classes.size:
             index, found = kernels.first_of_runs(
-                batch.classes, batch.keys, batch.admitted, batch.low, batch.base, index, self.members, self._places,
-                self._consume, self.counters, self.rows, self.home, roots, self._events,
+                batch.classes, batch.keys, batch.admitted, batch.low, batch.positions, index, self.members,
+                self._places, self._consume, self.counters, self.rows, self.home, roots, self._events,
             )  # fmt: skip
             if found:
                 yield roots[:found]
@@ -257,7 +257,7 @@ class ValuesStore(ChainStore):
         taken = np.array([bool(ways) for ways in self._ways], np.bool_)
         while index < batch.classes.size:
             index, found = kernels.newest_values(
-                batch.classes, batch.keys, batch.values, batch.admitted, batch.low, batch.base, index, taken,
+                batch.classes, batch.keys, batch.values, batch.admitted, batch.low, batch.positions, index, taken,
                 self._consume, self.counters, self.rows, self.names, self.kinds, self.home, roots, self._events,
                 self._classes,
             )  # fmt: skip
@@ -374,8 +374,9 @@ class RunsStore(CountStore):
         roots, index = np.empty((ROOTS, 2), np.int64), 0
         while index < batch.classes.size:
             index, found = kernels.last_of_runs(
-                batch.classes, batch.keys, batch.admitted, batch.low, batch.base, index, self.members, self._lengths,
-                self._begins, self._consume, self.counters, self.tree, self.ring, self.taken, self.home, roots,
+                batch.classes, batch.keys, batch.admitted, batch.low, batch.positions, index, self.members,
+                self._lengths, self._begins, self._consume, self.counters, self.tree, self.ring, self.taken, self.home,
+                roots,
             )  # fmt: skip
             if found:
                 yield roots[:found]

@@ -30,7 +30,9 @@ from cerify.automata.evaluate.scope_columns import (
     KeyWindowState,
     Longs,
     RangeWindowState,
+    Rows,
     ascends,
+    indices,
     nan_rows,
 )
 from cerify.automata.evaluate.tables import (
@@ -42,6 +44,7 @@ from cerify.automata.evaluate.tables import (
     TransitionCache,
     TransitionTables,
     classified,
+    coded,
     require,
     sorted_arrays,
     tabulate,
@@ -427,10 +430,13 @@ class CompiledEvaluator(CompiledState):
         """Return the class of each event. Classes are the same for all evaluators of the automaton, so that events of
         several streams can be classified together.
         """
-        classes, types = classified(self.automaton.A.predicates, S)
+        from cerify.automata.evaluate.list_kernels import look_up
+
+        codes, classes, types = coded(self.automaton.A.predicates, S)
         known = self.cache.ensure(types, self.budget).types
-        numbers = [known[type_] for type_ in types]
-        return classes if numbers == list(range(len(numbers))) else np.take(np.array(numbers, np.int32), classes)
+        numbers, found = np.array([known[type_] for type_ in types], np.int32), np.empty(len(codes), np.int32)
+        look_up(codes, numbers[classes], found)
+        return found
 
     def event_batches(
         self, S: Stream, classes: Classes | None = None, begins: Longs = NO_BEGINS
@@ -440,32 +446,46 @@ class CompiledEvaluator(CompiledState):
         Errors in the batch are found before anything changes.
         """
         self._require_whole()
-        n, base, none = len(S), self.position, np.zeros(0, np.int64)
+        n, base = len(S), self.position
         if classes is None:
             classes = self.classes(S)
         if begins.size:
             classes = classes.copy()
             classes[begins] = -1 - classes[begins]
-        low, admitted, range_windows, seen = none, none.astype(np.bool_), [], None
-        if not self.unwindowed:
-            first = max(base + 1 - self.scope.events, -n) if self.scope.events is not None else -n
-            low, admitted = np.maximum(np.arange(first, first + n), 0), np.ones(n, np.bool_)
-            for range_window in self.range_windows:
-                range_window_, low_, admitted_ = range_window.advance(S.table, base, begins)
-                range_windows.append(range_window_)
-                # an event that is not admitted still keeps the bounds that earlier events have set
-                low, admitted = np.maximum(low, low_), admitted & admitted_  # both ascend
-                if range_window.attribute in self.scope.skipped:
-                    seen = admitted_ if seen is None else seen & admitted_
-        encoded = self.keys.encode(S.table) if self.keys.attributes else None
-        values = self.values.encode(S.table) if self.values.attributes else None
+        if self.unwindowed:
+            self.grow([], [])
+            self._whole = False
+            for start in range(0, n, PIECE):
+                yield EventBatch.of_classes(classes[start : start + PIECE], base + start)
+                self.position = base + min(start + PIECE, n)
+        else:
+            yield from self._in_scope(S, classes, begins)
+        self.position, self._whole = base + n, True
+
+    def _in_scope(self, S: Stream, classes: Classes, begins: Longs) -> Iterator[EventBatch]:
+        """Yield the events that have an effect, in pieces, like `event_batches`, with their keys and windows."""
+        base, rows = self.position, self._effective_rows(classes)
+        positions, classes = base + indices(rows, len(S)), classes[rows]
+        low, admitted = np.zeros(classes.size, np.int64), np.ones(classes.size, np.bool_)
+        range_windows, seen = [], None
+        if self.scope.events is not None:
+            low = np.maximum(positions + 1 - min(self.scope.events, base + len(S)), 0)
+        for range_window in self.range_windows:
+            range_window_, low_, admitted_ = range_window.advance(S.table, base, begins, rows)
+            range_windows.append(range_window_)
+            # an event that is not admitted still keeps the bounds that earlier events have set
+            low, admitted = np.maximum(low, low_), admitted & admitted_  # both ascend
+            if range_window.attribute in self.scope.skipped:
+                seen = admitted_ if seen is None else seen & admitted_
+        encoded = self.keys.encode(S.table, rows) if self.keys.attributes else None
+        values = self.values.encode(S.table, rows) if self.values.attributes else None
         if values is not None:
             self.value_kind.require(values.kinds if any(key is not None for key in values.keys) else ())
             unequal = nan_rows(S.table, self.value_kind.attribute)
         self.grow([], [])
         self.range_windows = range_windows
         self._whole = False
-        for start in range(0, n, PIECE):
+        for start in range(0, classes.size, PIECE):
             part = slice(start, start + PIECE)
             piece, compared = low[part], None
             keys = np.zeros(piece.size, np.int32)
@@ -476,12 +496,21 @@ class CompiledEvaluator(CompiledState):
             if encoded is not None:
                 keys = self._numbered(encoded, part, int(piece[0]))
             if self.scope.key_events is not None:
-                piece = np.maximum(piece, self.key_window.advance(keys, base + start, classes[part] < 0))
+                piece = np.maximum(piece, self.key_window.advance(keys, base, classes[part] < 0))
             if seen is not None:
                 keys = np.where(seen[part], keys, np.int32(NO_KEY))
-            yield EventBatch(base + start, classes[part], keys, admitted[part], piece, compared)
-            self.position = base + min(start + PIECE, n)
-        self._whole = True
+            yield EventBatch(base, classes[part], positions[part], keys, admitted[part], piece, compared)
+            base = int(positions[part][-1]) + 1
+
+    def _effective_rows(self, classes: Classes) -> Rows:
+        """Return the rows of the events that have an effect on any partial match, or that count in a window."""
+        busy = self.cache.snapshot.transitions.busy
+        if busy.all() or self.scope.key_events is not None or self.scope.values:
+            return slice(None)
+        from cerify.automata.evaluate.list_kernels import effective_rows
+
+        rows = np.empty(classes.size + 1, np.int64)
+        return rows[: effective_rows(classes, busy, rows)]
 
     def _numbered(self, encoded: EncodedKeys, rows: slice, low: int) -> NDArray[np.int32]:
         """Return the numbers of the keys of some events. Numbers of forgotten keys are used again."""

@@ -44,7 +44,7 @@ def _merge(flat, row, beside, other, nodes, tree):  # type: ignore[no-untyped-de
 
 @bare
 def update_keyed(  # type: ignore[no-untyped-def]
-    classes, numbers, admitted, low, base, start, skip, begin, marks, finals, ended, moving, busy,
+    classes, numbers, admitted, low, positions, start, skip, begin, marks, finals, ended, moving, busy,
     reports_at_last_event, windowed, consume, counters, made, into, aside, tree, rows, home, roots,
 ):  # fmt: skip
     """Read events from index start on; stop before an event whose nodes or roots might not fit in the arrays.
@@ -53,7 +53,7 @@ def update_keyed(  # type: ignore[no-untyped-def]
 
     classes: int32 [n], the class c of each event, or -1 - c if a new stream begins with it. numbers: int32 [n], the
     number of its key, or -1 if no key sees it. admitted: bool [n], whether a match can contain it. low: int64 [n], the
-    first position in its window. base: the position of the first event. skip to busy: see TransitionTables. consume:
+    first position in its window. positions: int64 [n], its position. skip to busy: see TransitionTables. consume:
     whether a completed set drops all partial matches. roots: int64 [R, 2], a row (position, node) for each completed
     set of complex events. counters: the number of nodes; the number of the current stream; how many nodes and roots the
     next event may need. Working memory: made, into: int32 [2 × rows of marks]; aside: int32
@@ -84,7 +84,7 @@ def update_keyed(  # type: ignore[no-untyped-def]
             if classes[index] < 0:
                 stream -= 1  # it is read again
             break
-        position, before, count, bound, first = base + index, found, 0, low[index], k * states * row_width
+        position, before, count, bound, first = positions[index], found, 0, low[index], k * states * row_width
         if admitted[index]:
             source, child = -1, -1
             for t in range(begin[c], begin[c + 1]):
@@ -126,7 +126,10 @@ def update_keyed(  # type: ignore[no-untyped-def]
             if unmarked >= 0:
                 unmarked = skip[c, unmarked]
         for m in range(count):
-            nodes = _add_output(flat, first + into[m] * row_width, made[m], nodes, tree)
+            row = first + into[m] * row_width
+            if reports_at_last_event and flat[row + SIZE] > 0 and tree[flat[row + NODES]].latest < bound:
+                flat[row + SIZE] = 0  # too old for every match to come
+            nodes = _add_output(flat, row, made[m], nodes, tree)
         for f in range(finals.size):
             row = first + finals[f] * row_width
             for x in range(flat[row + SIZE]):
@@ -226,7 +229,7 @@ def rows_fit(rows, home, stream, nodes):  # type: ignore[no-untyped-def]
 
 @bare
 def last_of_chain(  # type: ignore[no-untyped-def]
-    classes, numbers, admitted, low, base, start, taken, consume, counters, rows, home, roots, events
+    classes, numbers, admitted, low, positions, start, taken, consume, counters, rows, home, roots, events
 ):
     """Read events from index `start` on, for LAST of n events of one kind; stop when `roots` is full.
 
@@ -250,11 +253,11 @@ def last_of_chain(  # type: ignore[no-untyped-def]
                 home[k, STREAM], home[k, COUNT] = stream, 0
             if admitted[index]:
                 count, place = home[k, COUNT] + 1, k * n + home[k, COUNT] % n
-                flat[place], home[k, COUNT] = base + index, count
+                flat[place], home[k, COUNT] = positions[index], count
                 counters[NODES_MADE] += 1
                 first = k * n + count % n  # the oldest, which is overwritten next
                 if count >= n and flat[first] >= low[index]:
-                    roots[found, 0], roots[found, 1] = base + index, found
+                    roots[found, 0], roots[found, 1] = positions[index], found
                     if events.size > 0:
                         for x in range(n):
                             events[found * n + x] = flat[k * n + (count + x) % n]
@@ -268,8 +271,8 @@ def last_of_chain(  # type: ignore[no-untyped-def]
 
 @bare
 def newest_values(  # type: ignore[no-untyped-def]
-    classes, numbers, values, admitted, low, base, start, taken, consume, counters, rows, names, kinds, home, roots,
-    events, labels,
+    classes, numbers, values, admitted, low, positions, start, taken, consume, counters, rows, names, kinds, home,
+    roots, events, labels,
 ):  # fmt: skip
     """Read events from index start on, for LAST of n events of one kind with different values; stop when `roots` is
     full.
@@ -310,7 +313,7 @@ def newest_values(  # type: ignore[no-untyped-def]
             else:
                 home[k, COUNT] = count + 1
             late = 0 if admitted[index] else 1
-            flat[first + place] = 2 * (base + index) + late
+            flat[first + place] = 2 * positions[index] + late
             known[first + place], classed[first + place] = value, c
             home[k, LATE] += late
             counters[NODES_MADE] += 1
@@ -319,7 +322,7 @@ def newest_values(  # type: ignore[no-untyped-def]
                 for x in range(1, n):
                     oldest = min(oldest, flat[first + x])
                 if oldest >= 2 * low[index]:
-                    roots[found, 0], roots[found, 1] = base + index, found
+                    roots[found, 0], roots[found, 1] = positions[index], found
                     if events.size > 0:
                         for x in range(n):
                             events[found * n + x] = flat[first + x] >> 1
@@ -334,7 +337,7 @@ def newest_values(  # type: ignore[no-untyped-def]
 
 @bare
 def first_of_runs(  # type: ignore[no-untyped-def]
-    classes, numbers, admitted, low, base, start, members, places, consume, counters, rows, home, roots, events
+    classes, numbers, admitted, low, positions, start, members, places, consume, counters, rows, home, roots, events
 ):
     """Read events from index start on, for NXT of runs such as A{3} ; B; stop when `roots` is full.
 
@@ -348,7 +351,7 @@ def first_of_runs(  # type: ignore[no-untyped-def]
     n, stream, found, index = rows.shape[1], counters[STREAMS], 0, start
     flat = rows.reshape(-1)
     while index < classes.size and found < roots.shape[0]:
-        c, k, position = classes[index], numbers[index], base + index
+        c, k, position = classes[index], numbers[index], positions[index]
         if c < 0:
             stream, c = stream + 1, -1 - c
         if k >= 0 and members[c] != 0:
@@ -381,8 +384,8 @@ KEPT_FROM = 2  # of counters: the number of the first node that is kept
 
 @bare
 def last_of_runs(  # type: ignore[no-untyped-def]
-    classes, numbers, admitted, low, base, start, members, lengths, begins, consume, counters, tree, ring, taken, home,
-    roots,
+    classes, numbers, admitted, low, positions, start, members, lengths, begins, consume, counters, tree, ring, taken,
+    home, roots,
 ):  # fmt: skip
     """Read events from index start on, for LAST of runs such as A{3} ; B; stop when `roots` or `tree` is full.
 
@@ -402,7 +405,7 @@ def last_of_runs(  # type: ignore[no-untyped-def]
     runs, stream, found, index = lengths.size, counters[STREAMS], 0, start
     nodes, kept = counters[NODES_MADE], counters[KEPT_FROM]
     while index < classes.size and found < roots.shape[0] and nodes - kept + runs <= tree.shape[1]:
-        c, k, position = classes[index], numbers[index], base + index
+        c, k, position = classes[index], numbers[index], positions[index]
         if c < 0:
             stream, c = stream + 1, -1 - c
         if k >= 0 and members[c] != 0:

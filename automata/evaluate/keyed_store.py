@@ -92,7 +92,7 @@ class KeyedStore(TreeStore):
         index = 0
         while True:
             index, found = kernels.update_keyed(
-                batch.classes, batch.keys, batch.admitted, batch.low, batch.base, index, *transitions.arrays,
+                batch.classes, batch.keys, batch.admitted, batch.low, batch.positions, index, *transitions.arrays,
                 *self._how, self.counters, made, into, aside, self.tree, self.rows, self.home, roots,
             )  # fmt: skip
             if found:

@@ -671,8 +671,8 @@ def _ways(row, matrix, p):  # type: ignore[no-untyped-def]
 
 @bare
 def in_windows(  # type: ignore[no-untyped-def]
-    classes, keys, admitted, low, base, start, cut, skip, begin, marks, finals, ended, moving, busy, final, unmarked,
-    matrices, front, steps, found,
+    classes, keys, admitted, low, positions, start, cut, skip, begin, marks, finals, ended, moving, busy, final,
+    unmarked, matrices, front, steps, found,
 ):  # fmt: skip
     """Compute the result of `match_stores.in_windows`.
 
@@ -680,7 +680,7 @@ def in_windows(  # type: ignore[no-untyped-def]
 
     classes to busy: see update_scoped, where keys is called numbers. final: bool [S]. matrices: int64 [3, S, S].
     front: int64 [n, S]. steps: int32 [3, n]: for each event that may be in a window its index, its class (-1 - c if it
-    cannot be marked), and the state of the unmarked run before it. found: int64 [2, n], the positions and numbers.
+    cannot be marked), and the state of the unmarked run before it. found: int64 [2, n], the indices and numbers.
     """
     back, old, product = matrices[0], matrices[1], matrices[2]
     head, middle, size, count, state = 0, 0, 0, 0, unmarked
@@ -694,13 +694,13 @@ def in_windows(  # type: ignore[no-untyped-def]
             _identity(back)
         if busy[c] == 0:
             continue
-        marking, number, bound = keys[index] >= 0 and admitted[index], 0, low[index] - base
+        marking, number, bound = keys[index] >= 0 and admitted[index], 0, low[index]
         leads = moving[c] != 0  # whether anything can follow
         for t in range(begin[c], begin[c + 1]):
             leads = leads or (marking and not ended[marks[t, 2]])
             if not marking or index < start or not final[marks[t, 2]]:
                 continue
-            while head < size and steps[0, head] < bound:
+            while head < size and positions[steps[0, head]] < bound:
                 head += 1
             if head > middle:
                 for x in range(head, size):
@@ -733,3 +733,28 @@ def in_windows(  # type: ignore[no-untyped-def]
             if unmarked >= 0:
                 unmarked = skip[c, unmarked]
     return count, state
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The classes of events, and the events that have an effect.
+
+
+@bare
+def look_up(codes, table, found):  # type: ignore[no-untyped-def]
+    """Write table[code] into found for each code. NumPy's take is slower because it converts the codes first."""
+    for i in range(codes.size):
+        found[i] = table[codes[i]]
+
+
+@bare
+def effective_rows(classes, busy, rows):  # type: ignore[no-untyped-def]
+    """Write the rows of the events that begin a stream, or have an effect in some state, into rows, int64 [n + 1].
+
+    Return their number. classes: see update_lists. busy: see TransitionTables.
+    """
+    found = 0
+    for row in range(classes.size):
+        c = classes[row]
+        rows[found] = row
+        found += (c < 0) | (busy[max(c, 0)] != 0)  # without a branch, which would be mispredicted often
+    return found

@@ -263,10 +263,10 @@ def in_windows(
     matrices, front = np.zeros((3, states, states), np.int64), np.empty((n, states), np.int64)
     steps, found = np.empty((3, n), np.int32), np.empty((2, n), np.int64)
     number, unmarked = count_in_windows(
-        batch.classes, batch.keys, batch.admitted, batch.low, batch.base, start, cut, *transitions.arrays, final,
+        batch.classes, batch.keys, batch.admitted, batch.low, batch.positions, start, cut, *transitions.arrays, final,
         unmarked, matrices, front, steps, found,
     )  # fmt: skip
-    return None if number < 0 else ((batch.base + found[0, :number], found[1, :number]), unmarked)
+    return None if number < 0 else ((batch.positions[found[0, :number]], found[1, :number]), unmarked)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -393,7 +393,7 @@ class WindowedStore(TreeStore):
         index = 0
         while True:
             index, found = scoped_kernels.update_scoped(
-                batch.classes, batch.keys, batch.admitted, batch.low, batch.base, index, *transitions.arrays,
+                batch.classes, batch.keys, batch.admitted, batch.low, batch.positions, index, *transitions.arrays,
                 *self._how, self.counters, scratch, self.tree, self.rows, self.slot, self.first, self.keys, roots,
             )  # fmt: skip
             if found:
@@ -416,8 +416,9 @@ class WindowedStore(TreeStore):
         whole, unmarked = batch, int(self.counters[scoped_kernels.UNMARKED])
         if self._recent is not None:
             whole, unmarked = self._recent[0].then(batch), self._recent[1]
-        n, before = batch.classes.size, batch.base - whole.base
-        start, first = int(np.searchsorted(batch.low, whole.base)), int(batch.low[-1]) - whole.base
+        n, before = batch.classes.size, whole.classes.size - batch.classes.size
+        start = int(np.searchsorted(batch.low, whole.base))
+        first = int(np.searchsorted(whole.positions, batch.low[-1]))
         possible = self._how == (True, True, False) and len(self.rows) == 1 and self.slot.size <= STATES
         if not possible or 4 * (n - start) < n + before:
             start = n

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import floor, inf, isfinite, nextafter
 from sys import float_info
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -17,15 +17,23 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from cerify.automata.evaluate.scope import Unordered, Width, decrease
-from cerify.automata.evaluate.tables import require
+from cerify.automata.evaluate.tables import numbered, require
 from cerify.semantics.arrow_types import is_nanoseconds
 
 Longs = NDArray[np.int64]
+Rows: TypeAlias = "Longs | slice"
+"""The rows of a batch that have an effect; a slice takes all."""
+
 NO_KEY, UNKNOWN = -1, -2
 UNEQUAL = -2  # the number of a value that equals no other, such as NaN
 MICROSECONDS, NANOSECONDS = 10**6, "timestamp with nanoseconds"
 NO_BEGINS = np.zeros(0, np.int64)
-SPREAD = 16  # a column of integers with this many rows for each number in its range is encoded by subtraction
+SPREAD = 4  # a column of integers with at most this many numbers in its range for each row is encoded by a table
+
+
+def indices(rows: Rows, number: int) -> Longs:
+    """Return the numbers of the given rows, of a batch with this number of rows."""
+    return np.arange(number)[rows] if isinstance(rows, slice) else rows
 
 
 @dataclass
@@ -39,49 +47,53 @@ class RangeWindowState:
     kind: str = ""
 
     def advance(
-        self, table: pa.Table, base: int, begins: Longs = NO_BEGINS
+        self, table: pa.Table, base: int, begins: Longs = NO_BEGINS, rows: Rows = slice(None)
     ) -> tuple[RangeWindowState, Longs, NDArray[np.bool_]]:
         """Return (state, low, marks) for a batch. Raises Unordered.
 
         state: the window after the batch. low: for each event the first position in its window. marks: whether the
-        event has a measurable value. base: the position of row 0. begins: the rows at which a new stream begins.
+        event has a measurable value. base: the position of row 0. begins: the rows at which a new stream begins. rows:
+        the rows of the events; no match has an event of another row.
         """
         values, marks, kind = _measured(table, self.attribute)
         if {self.kind, kind} == {"timestamp", NANOSECONDS}:
-            return self._in_nanoseconds(table).advance(_in_nanoseconds(table, self.attribute), base, begins)
+            later = _in_nanoseconds(table, self.attribute)
+            return self._in_nanoseconds(table).advance(later, base, begins, rows)
         if self.kind and kind and kind != self.kind:
             raise Unordered(
                 f"{self.attribute!r} was a {self.kind} in earlier batches and is a {kind} now; a window on it needs "
                 "values of one kind"
             )
-        low = np.zeros(table.num_rows, np.int64)
+        rows, marked = indices(rows, marks.size), marks[rows]
         if not marks.any() or self.width < 0:
             after = self if not begins.size else RangeWindowState(self.attribute, self.width)
-            return after, low, marks & (self.width >= 0)
+            return after, np.zeros(rows.size, np.int64), marked & (self.width >= 0)
         from cerify.automata.evaluate.scoped_kernels import reach_in_window
 
-        before = self.values.astype(values.dtype)
-        begins = begins.astype(np.int64)
-        shifted, shifted_before = (values, before) if kind == "number" else (_from_zero(values), _from_zero(before))
-        width = _as_float(self.width) if kind == "number" else np.uint64(min(_whole_width(self.width, kind), 2**64 - 1))
-        row, begin = reach_in_window(shifted_before, self.positions, shifted, marks, base, width, begins, low)
-        if row >= 0:
+        before, begins = self.values.astype(values.dtype), begins.astype(np.int64)
+        if (row := _first_decrease(values, marks, begins, before[-1:])) >= 0:
             raise decrease(self.attribute, base + row, row)
-        old = before.size
-        rest = max(begin - old, int(begins[-1]) if begins.size else 0)
-        rows = np.flatnonzero(marks[rest:]) + rest
-        kept = slice(old if begins.size else begin, None)
-        return (
-            RangeWindowState(
-                self.attribute,
-                self.width,
-                np.concatenate([self.positions[kept], rows + base]),
-                np.concatenate([before[kept], values[rows]]),
-                kind,
-            ),
-            low,
-            marks,
-        )
+        inside = rows if marked.all() else rows[marked]
+        last = marks.size - 1 - int(np.argmax(marks[::-1]))
+        if not inside.size or inside[-1] < last:  # the next batch is compared with the last value
+            inside = np.append(inside, last)
+        positions = np.concatenate([self.positions, inside + base])
+        ascending = np.concatenate([before, values[inside]])
+        starts = np.searchsorted(inside, begins) + before.size
+        low = np.empty(inside.size, np.int64)
+        if kind == "number":
+            begin = reach_in_window(ascending, positions, before.size, _as_float(self.width), starts, low)
+        else:  # as unsigned integers, whose differences cannot overflow
+            width = np.uint64(min(_whole_width(self.width, kind), 2**64 - 1))
+            begin = reach_in_window(ascending.view(np.uint64), positions, before.size, width, starts, low)
+        low = low[: np.count_nonzero(marked)]
+        if low.size < rows.size:
+            low, of_marked = np.zeros(rows.size, np.int64), low
+            low[marked] = of_marked
+            low = np.maximum.accumulate(low)
+        begin = max(begin, int(starts[-1])) if starts.size else begin
+        state = RangeWindowState(self.attribute, self.width, positions[begin:], ascending[begin:], kind)
+        return state, low, marked
 
     def _in_nanoseconds(self, table: pa.Table) -> RangeWindowState:
         """Return the state with times in nanoseconds, to match a batch that has them. Raises Unordered."""
@@ -105,6 +117,23 @@ def _in_nanoseconds(table: pa.Table, name: str) -> pa.Table:
         raise Unordered(
             f"{name!r} has times outside the years 1678 to 2261, which cannot have the nanoseconds of earlier batches"
         ) from None
+
+
+def _first_decrease(values: NDArray[Any], marks: NDArray[np.bool_], begins: Longs, last: NDArray[Any]) -> int:
+    """Return the first marked row whose value is less than the one before in its stream; -1 if there is none.
+
+    last: the value before row 0, or nothing.
+    """
+    known = values if marks.all() else values[marks]
+    down = np.flatnonzero(known[1:] < known[:-1]) + 1
+    if last.size and known[0] < last[0]:
+        down = np.append(0, down)
+    if not down.size:
+        return -1
+    rows = np.append(-1, np.flatnonzero(marks))  # row -1 is before the batch
+    streams = np.searchsorted(begins, rows, "right")
+    down = down[streams[down + 1] == streams[down]]
+    return int(rows[down[0] + 1]) if down.size else -1
 
 
 def decreasing_rows(table: pa.Table, name: str, begins: Longs, greatest: Any = None) -> tuple[NDArray[np.bool_], Any]:
@@ -157,14 +186,15 @@ def _measured(table: pa.Table, name: str) -> tuple[NDArray[Any], NDArray[np.bool
         column, kind = column.cast(pa.float64()), "number"
     else:
         return nothing
-    marks = column.is_valid().to_numpy()
-    values = pc.fill_null(column, pa.scalar(0, column.type)).to_numpy()
-    return values, marks & np.isfinite(values), kind
+    marks = column.is_valid().to_numpy() if column.null_count else np.ones(table.num_rows, np.bool_)
+    values = in_one_piece(pc.fill_null(column, pa.scalar(0, column.type)) if column.null_count else column)
+    return values, marks & np.isfinite(values) if kind == "number" else marks, kind
 
 
-def _from_zero(values: NDArray[Any]) -> NDArray[np.uint64]:
-    """Add 2^63 to 64-bit integers, so that they are unsigned and no difference overflows."""
-    return values.view(np.uint64) ^ np.uint64(1 << 63)
+def in_one_piece(column: pa.ChunkedArray) -> NDArray[Any]:
+    """Return the numbers of a column without nulls, where possible without copying them."""
+    numbers: NDArray[Any] = (column.chunk(0) if column.num_chunks == 1 else column).to_numpy()
+    return numbers
 
 
 def _as_float(width: Width) -> float:
@@ -283,9 +313,9 @@ class KeyTable:
     free: list[int] = field(default_factory=list)
     size: int = 0
 
-    def encode(self, table: pa.Table) -> EncodedKeys:
-        """Return the keys of a batch."""
-        columns = [_encoded(table, name) for name in self.attributes]
+    def encode(self, table: pa.Table, rows: Rows = slice(None)) -> EncodedKeys:
+        """Return the keys of some rows of a batch."""
+        columns = [_encoded(table, name, rows) for name in self.attributes]
         codes, keys, _ = columns[0]
         if len(columns) > 1:
             keys = [(key,) for key in keys]
@@ -359,10 +389,12 @@ def nan_rows(table: pa.Table, name: str) -> NDArray[np.bool_] | None:
     return found if found.any() else None
 
 
-def _encoded(table: pa.Table, name: str) -> tuple[NDArray[np.int32], list[Any], str]:
-    """Encode a column. Return (codes, values, kind): the value of row r is values[codes[r]], None for NaN and NULL."""
+def _encoded(table: pa.Table, name: str, rows: Rows) -> tuple[NDArray[np.int32], list[Any], str]:
+    """Encode some rows of a column. Return (codes, values, kind): the value of the r-th row is values[codes[r]], None
+    for NaN and NULL.
+    """
     if name not in table.column_names or pa.types.is_null(table[name].type):
-        return np.zeros(table.num_rows, np.int32), [None], ""
+        return np.zeros(np.empty(table.num_rows, np.bool_)[rows].size, np.int32), [None], ""
     column, kind = table[name], "number"
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
@@ -375,9 +407,13 @@ def _encoded(table: pa.Table, name: str) -> tuple[NDArray[np.int32], list[Any], 
     elif pa.types.is_string(column.type):
         kind = "string"
     if pa.types.is_int64(column.type) and kind == "number" and not column.null_count and table.num_rows:
-        least, greatest = (bound.as_py() for bound in pc.min_max(column).values())
-        if greatest - least < table.num_rows // SPREAD:
-            return (column.to_numpy() - least).astype(np.int32), list(range(least, greatest + 1)), kind
+        numbers = in_one_piece(column)[rows]
+        least = int(numbers.min(initial=2**63 - 1))
+        if (spread := int(numbers.max(initial=least)) - least + 1) <= SPREAD * numbers.size:
+            codes, distinct = numbered(numbers - least, spread)
+            return codes, (distinct + least).tolist(), kind
+    if not isinstance(rows, slice):
+        column = column.take(pa.array(rows))
     encoded = pc.dictionary_encode(column, null_encoding="encode").combine_chunks()
     if isinstance(encoded, pa.ChunkedArray):  # of no rows
         return np.zeros(0, np.int32), [None], kind

@@ -34,36 +34,22 @@ LAST_BIT = 63
 
 
 @bare
-def reach_in_window(before, positions, values, marks, base, width, begins, low):  # type: ignore[no-untyped-def]
-    """Write the first position in the window of each row into low, int64 [rows], which never decreases.
+def reach_in_window(values, positions, old, width, begins, low):  # type: ignore[no-untyped-def]
+    """Write the first position in the window of each event into low, int64 [n]; the `old` events before have no place.
 
-    Return the first row whose value is less than an earlier one in its stream, or -1; and the index of the first event
-    in the window of the last row, counting earlier events before rows.
+    Return the index of the first event in the window of the last one.
 
-    values: uint64 or float64 [rows], with a width of the same type; an infinite difference exceeds every width. marks:
-    bool [rows], whether the row has a value. base: the position of row 0. before, positions: the values and positions
-    of earlier events in reach. begins: the rows at which another stream begins.
+    values: uint64 or float64 [old + n], ascending in each stream, with a width of the same type; an infinite difference
+    exceeds every width. positions: int64 [old + n]. begins: the indices at which another stream begins.
     """
-    old, begin, stream, reached = before.size, 0, 0, 0
-    last, known = values[0], False
-    if old > 0:
-        last, known = before[old - 1], True
-    for i in range(values.size):
-        while stream < begins.size and begins[stream] <= i:
-            begin, known, stream = old + i, False, stream + 1
-        if marks[i]:
-            value = values[i]
-            if known and value < last:
-                return i, begin
-            last, known = value, True
-            while begin < old and value - before[begin] > width:
-                begin += 1
-            if begin >= old:
-                while not marks[begin - old] or value - values[begin - old] > width:
-                    begin += 1
-            reached = max(reached, positions[begin] if begin < old else base + begin - old)
-        low[i] = reached
-    return -1, begin
+    begin, stream = 0, 0
+    for index in range(old, values.size):
+        while stream < begins.size and begins[stream] <= index:
+            begin, stream = begins[stream], stream + 1
+        while values[index] - values[begin] > width:
+            begin += 1
+        low[index - old] = positions[begin]
+    return begin
 
 
 @part
@@ -193,7 +179,7 @@ def _forget(alive, live, slot, rows, first, keys, free, spare):  # type: ignore[
 
 @bare
 def update_scoped(  # type: ignore[no-untyped-def]
-    classes, numbers, admitted, low, base, start, skip, begin, marks, finals, ended, moving, busy,
+    classes, numbers, admitted, low, positions, start, skip, begin, marks, finals, ended, moving, busy,
     reports_at_last_event, windowed, consume, counters, scratch, tree, rows, slot, first, keys, roots,
 ):  # fmt: skip
     """Read events from index start on; stop before an event whose nodes or roots might not fit in the arrays.
@@ -202,7 +188,7 @@ def update_scoped(  # type: ignore[no-untyped-def]
 
     classes: int32 [n], the class c of each event, or -1 - c if a new stream begins with it. numbers: int32 [n], the
     number of its key, or -1. admitted: bool [n], whether a match can contain it. low: int64 [n], the first position in
-    its window. base: the position of the first event. skip to busy: see TransitionTables. consume: whether a completed
+    its window. positions: int64 [n], its position. skip to busy: see TransitionTables. consume: whether a completed
     set drops all partial matches. roots: int64 [R, 2], a row (position, node) for each completed set of complex events.
     counters: the number of nodes; the state of the run without marks, or -1; the total number of keys in slots; how
     many nodes and roots the next event may need. scratch: five int32 [max(S, 2 × rows of
@@ -248,7 +234,7 @@ def update_scoped(  # type: ignore[no-untyped-def]
         if nodes + need > tree.size or found + ends > roots.shape[0]:
             counters[NODES_SHORT], counters[ROOTS_SHORT] = need, ends
             break
-        position, before, count = base + index, found, 0
+        position, before, count = positions[index], found, 0
         if k >= 0 and admitted[index]:
             bound, source, child = low[index], -1, -1
             for t in range(begin[c], begin[c + 1]):
@@ -307,6 +293,8 @@ def update_scoped(  # type: ignore[no-untyped-def]
                 alive += not ended[q]
             row = (k * states + slot[q]) * row_width
             members += _enter(flat, row, k, slot[q], first, keys)
+            if reports_at_last_event and flat[row + SIZE] > 0 and tree[flat[row + NODES]].latest < low[index]:
+                flat[row + SIZE] = 0  # too old for every match to come
             nodes = _add_output(flat, row, made[m], nodes, tree)
         for f in range(finals.size):
             if slot[finals[f]] >= 0:

@@ -186,14 +186,23 @@ def classify(predicates: Sequence[pred.Predicate], S: Stream) -> list[int]:
 
 def classified(predicates: Sequence[pred.Predicate], S: Stream) -> tuple[NDArray[np.int32], list[int]]:
     """Return the class of each event, and the type of each class as a bit mask; no two classes have the same type."""
+    codes, classes, types = coded(predicates, S)
+    return np.take(classes, codes), types
+
+
+def coded(predicates: Sequence[pred.Predicate], S: Stream) -> tuple[NDArray[Any], NDArray[np.int32], list[int]]:
+    """Return (codes, classes, types) for a stream: the class of event n is classes[codes[n]], with the type
+    types[classes[codes[n]]], as in `classified`.
+    """
     if len(S) < SHORT:
-        found, masks = _of_events(predicates, S)
-        return np.array(found, np.int32), masks
-    columns = _Columns.from_stream(S)
-    if all(map(_of_types, predicates)):
-        classes, types = _classes(predicates, replace(columns, codes=np.arange(len(columns.names))))
-        return np.take(classes, columns.codes), types
-    return _classes(predicates, columns)
+        found, types = _of_events(predicates, S)
+        codes: NDArray[Any] = np.array(found, np.int32)
+    else:
+        columns = _Columns.from_stream(S)
+        if all(map(_of_types, predicates)):
+            return columns.codes, *_classes(predicates, replace(columns, codes=np.arange(len(columns.names))))
+        codes, types = _classes(predicates, columns)
+    return codes, np.arange(len(types), dtype=np.int32), types
 
 
 def _of_events(predicates: Sequence[pred.Predicate], S: Stream) -> tuple[list[int], list[int]]:
@@ -220,14 +229,14 @@ def _classes(predicates: Sequence[pred.Predicate], columns: _Columns) -> tuple[N
         for i, P in enumerate(timed_items(predicates[start : start + 8], 1)):
             byte |= columns.mask(P).view(np.uint8) << np.uint8(i)
         pairs = byte if len(types) == 1 else (classes.astype(np.int64) << 8) + byte
-        classes, distinct = _numbered(pairs, len(types) << 8)
+        classes, distinct = numbered(pairs, len(types) << 8)
         types = [types[pair >> 8] | (pair & 255) << start for pair in distinct.tolist()]
     return classes, types
 
 
-def _numbered(values: NDArray[Any], bound: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
+def numbered(values: NDArray[Any], bound: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
     """Number the distinct values, all in range(bound). Return (numbers, distinct): values is distinct[numbers]."""
-    if bound > DENSE:
+    if bound > max(DENSE, 4 * values.size):
         distinct, numbers = np.unique(values, return_inverse=True)
         return numbers.astype(np.int32), distinct
     used = np.zeros(bound, np.bool_)
@@ -298,16 +307,17 @@ Numbers: TypeAlias = "tuple[NDArray[np.int64], NDArray[Any]]"
 
 @dataclass(frozen=True)
 class EventBatch:
-    """Consecutive events as arrays.
+    """Events as arrays. Events without effect on any partial match may be left out.
 
-    base: the position of the first event. For each event, classes: its class; keys: the number of its key, or -1;
-    admitted: whether a match can contain it; low: the first position at which a match that ends with the event may
-    begin; values: for DISTINCT, the number of its value, -1 without a value, -2 if the value equals no other. Without
-    windows and partitions only base and classes are used.
+    base: no other event is left out from this position on. For each event, classes: its class; positions: its position;
+    keys: the number of its key, or -1; admitted: whether a match can contain it; low: the first position at which a
+    match that ends with the event may begin; values: for DISTINCT, the number of its value, -1 without a value, -2 if
+    the value equals no other. Without windows and partitions no event is left out, and only base and classes are used.
     """
 
     base: int
     classes: NDArray[np.int32]
+    positions: NDArray[np.int64]
     keys: NDArray[np.int32]
     admitted: NDArray[np.bool_]
     low: NDArray[np.int64]
@@ -315,24 +325,22 @@ class EventBatch:
 
     def part(self, start: int, end: int) -> EventBatch:
         """Return the events from one index up to, but not including, another."""
-        rows = slice(start, end)
-        return EventBatch(self.base + start, self.classes[rows], self.keys[rows], self.admitted[rows], self.low[rows])
+        base = int(self.positions[start - 1]) + 1 if start else self.base
+        return EventBatch(base, *(array[start:end] for array in self._arrays))
 
     def then(self, other: EventBatch) -> EventBatch:
         """Return these events followed by the other events."""
-        return EventBatch(
-            self.base,
-            np.concatenate([self.classes, other.classes]),
-            np.concatenate([self.keys, other.keys]),
-            np.concatenate([self.admitted, other.admitted]),
-            np.concatenate([self.low, other.low]),
-        )
+        return EventBatch(self.base, *map(np.concatenate, zip(self._arrays, other._arrays, strict=True)))
+
+    @property
+    def _arrays(self) -> tuple[NDArray[Any], ...]:
+        return self.classes, self.positions, self.keys, self.admitted, self.low
 
     @classmethod
-    def of_classes(cls, classes: NDArray[np.int32]) -> EventBatch:
-        """Return the batch of a whole stream without windows and partitions, given the classes of its events."""
-        none = np.zeros(0, np.int32)
-        return cls(0, classes, none, none.astype(np.bool_), none.astype(np.int64))
+    def of_classes(cls, classes: NDArray[np.int32], base: int = 0) -> EventBatch:
+        """Return the batch of consecutive events, given their classes, without windows and partitions."""
+        none = np.zeros(0, np.int64)
+        return cls(base, classes, none, none.astype(np.int32), none.astype(np.bool_), none)
 
 
 @dataclass(frozen=True)

@@ -391,6 +391,16 @@ def test_a_clock_refuses_what_goes_back() -> None:
         range_window.advance(pa.table({"u": ["1", "2"]}).set_column(0, "u", pa.array([1.0, 2.0])), 2)
 
 
+def test_events_without_effect_are_not_kept_but_their_values_must_ascend() -> None:
+    E = CompiledCelEvaluator(parse("(A ; B) WITHIN 5 [u]"))
+    for n in range(5):
+        E.push(stream("C A C C", u=[10 * n, 10 * n + 1, 10 * n + 7, 10 * n + 8]))
+        assert E.range_windows[0].positions.tolist() == [4 * n + 3]
+    with pytest.raises(Unordered, match="position 20"):
+        E.push(stream("C", u=[47]))
+    assert E.push(stream("A C B C B", u=[48, 49, 53, 54, 55])) == [Match(22, (20, 22))]
+
+
 @pytest.mark.thorough
 def test_the_loops_stay_within_their_arrays() -> None:
     """Run as Python, an index out of bounds is an error; compiled, it writes over other memory."""
