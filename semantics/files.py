@@ -19,7 +19,7 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, Any, Literal, cast, get_args
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, Literal, TypeGuard, cast, get_args
 
 from cerify.semantics.arguments import timed_items
 from cerify.semantics.errors import CerifyError, InputError
@@ -44,6 +44,9 @@ from cerify.semantics.packages import installed, naming_extras, pa, pc
 from cerify.semantics.tables import CsvSource, line_of, native_buffer, native_file, require_text, stream_of_csv
 from cerify.semantics.time_columns import FieldReading, TimeReading, typed
 from cerify.semantics.values import KIND_OF, TimeUnit, ValueKind, ValueType, kind
+
+if TYPE_CHECKING:
+    from cerify.semantics.arrow_rows import ReadTable
 
 Format = Literal["csv", "jsonl", "parquet", "arrow", "xes", "ocel"]
 
@@ -181,7 +184,7 @@ def _finish(S: Stream, source: object, reading: FieldReading, sort: bool) -> Str
     return sorted_by_time(S) if sort else S
 
 
-def is_path(source: object) -> bool:
+def is_path(source: object) -> TypeGuard[str | Path | Sequence[str | Path]]:
     """Return whether a source of events is the path of a file, or a list of paths."""
     return isinstance(source, str | Path) or (
         isinstance(source, list | tuple) and bool(source) and all(isinstance(one, str | Path) for one in source)
@@ -475,17 +478,22 @@ def _stream_of_table(
 
         found = rows_of_table(table, reading, name, place)
         warn_of_units(name, found.notes)
-        S = Stream.from_table(found.table, valid=True)  # each reader has validated its table
-        S.unread, S.lists = found.unread, found.lists
-        S.columns = [*found.table.column_names, *found.unread]
-    else:
-        from cerify.semantics.arrow_rows import timed_table
-        from cerify.semantics.tables import fitted_table
+        return _stream_of_read(found)
+    from cerify.semantics.arrow_rows import timed_table
+    from cerify.semantics.tables import fitted_table
 
-        table, notes = timed_table(table, schema, reading, name, place)
-        warn_of_units(name, notes)
-        S = Stream.from_table(fitted_table(table, schema, reading.reserved, name, place), schema)
+    table, notes = timed_table(table, schema, reading, name, place)
+    warn_of_units(name, notes)
+    S = Stream.from_table(fitted_table(table, schema, reading.reserved, name, place), schema)
     S.fits = True
+    return S
+
+
+def _stream_of_read(found: ReadTable) -> Stream:
+    """Return the stream of a table that a reader has validated."""
+    S = Stream.from_table(found.table, valid=True)
+    S.unread, S.lists, S.fits = found.unread, found.lists, True
+    S.columns = [*found.table.column_names, *found.unread]
     return S
 
 
@@ -497,35 +505,70 @@ def _position(name: str, first: int, row: int) -> str:
     return f"{name}, position {first + row}"
 
 
-def read_in_parts(source: str | Path, attributes: Set[str]) -> tuple[int, Iterator[Stream]] | None:
-    """Read a Parquet file in parts: return the number of events and consecutive streams.
+class NotInParts(Exception):
+    """Raised if files must be read as a whole."""
 
-    attributes: the names to read. Return None for another kind of file, and if a column can only be read as a whole:
-    texts that may be times, numbers that may be times, nested values. Raises InputError.
+
+def read_in_parts(
+    source: str | Path | Sequence[str | Path], attributes: Set[str] | None
+) -> tuple[int, Iterator[Stream]]:
+    """Read Parquet files in parts: return the number of events and consecutive streams.
+
+    attributes: the names to read; None for all. Raises InputError. Raises NotInParts, also from the iterator, if a
+    column must be read as a whole: nested values, texts that may all be times, numbers whose unit differs.
     """
-    if glob.has_magic(str(source)) or Path(source).suffix not in (".parquet", ".pq") or not os.path.isfile(source):
-        return None
-    with naming_file(str(source)):
-        opened = unpacked(open_source(str(source)))
+    given = [source] if isinstance(source, str | Path) else source
+    files = [_openable_in_parts(path, attributes) for one in given for path in expand_pattern(str(one))]
+    number = sum(parquet.metadata.num_rows for _, parquet, _ in files)
+    if not number:
+        raise NotInParts
+    return number, _read_parts(files)
+
+
+def _openable_in_parts(path: str, attributes: Set[str] | None) -> tuple[CsvSource, Any, list[str]]:
+    """Return a Parquet file, opened, and the names of its columns to read. Raises InputError, NotInParts."""
+    if Path(path).suffix not in (".parquet", ".pq") or not os.path.isfile(path):
+        raise NotInParts
+    with naming_file(path):
+        opened = unpacked(open_source(path))
         with _errors_of_arrow(opened, "a Parquet file"):
             parquet, kept = _open_parquet(opened, {}, attributes)
         schema = parquet.schema_arrow
-        if kept is None or {TYPE, *attributes} - {*kept} or any(not _reads_alone(schema.field(name)) for name in kept):
-            return None
+    names = schema.names if kept is None else kept
+    if len({*names}) < len(names) or {TYPE, *(attributes or ())} - {*names}:
+        raise NotInParts
+    if any(not _reads_alone(schema.field(name)) for name in names):
+        raise NotInParts
+    return opened, parquet, names
 
-    def parts() -> Iterator[Stream]:
-        first = 0
-        batches = parquet.iter_batches(_batch_rows(parquet), columns=kept, use_threads=pa.cpu_count() > 1)
+
+def _read_parts(files: Sequence[tuple[CsvSource, Any, list[str]]]) -> Iterator[Stream]:
+    """Yield the parts of Parquet files. The first part decides which columns are texts. Raises NotInParts."""
+    from cerify.semantics.arrow_rows import rows_of_table
+
+    reading, kinds = FieldReading(), None
+    for opened, parquet, names in files:
+        first, notes = 0, None
+        batches = parquet.iter_batches(_batch_rows(parquet), columns=names, use_threads=pa.cpu_count() > 1)
         while True:
-            with naming_file(str(source)), _errors_of_arrow(opened, "a Parquet file"):
+            with naming_file(opened.name), _errors_of_arrow(opened, "a Parquet file"):
                 if (batch := next(batches, None)) is None:
-                    return
+                    break
                 table = _validated(pa.Table.from_batches([batch]))
-            place = partial(_position, opened.name, first)
-            yield _stream_of_table(table, None, FieldReading(), opened.name, place)
+            found = rows_of_table(table, reading, opened.name, partial(_position, opened.name, first))
+            seen = {field.name: field.type for field in found.table.schema if field.name != TYPE}
+            if kinds is None:
+                kinds = seen
+                written = {field.name for field in table.schema if _has_texts(field.type)} - {TYPE}
+                if any(seen.get(name) != pa.string() or table[name].null_count == len(table) for name in written):
+                    raise NotInParts  # a later part decides
+                reading = FieldReading(texts=written)
+            if notes is None:
+                warn_of_units(opened.name, notes := found.notes)
+            if seen != kinds or found.notes != notes or found.unread:
+                raise NotInParts
+            yield _stream_of_read(found)
             first += len(table)
-
-    return (parquet.metadata.num_rows, parts()) if parquet.metadata.num_rows else None
 
 
 def bounds_in_parquet(source: str | Path, name: str) -> tuple[int, int] | None:
@@ -548,12 +591,19 @@ def bounds_in_parquet(source: str | Path, name: str) -> tuple[int, int] | None:
 
 
 def _reads_alone(field: Any) -> bool:
-    """Return whether a part of the column can be read without the rest."""
+    """Return whether a part of the column can be read without the rest, unless its values say otherwise."""
     kind = field.type
-    if field.name == TYPE:
-        return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_dictionary(kind))
-    measures = pa.types.is_timestamp(kind) or (field.name != TIME and pa.types.is_floating(kind))
-    return bool(measures or (field.name != TIME and (pa.types.is_integer(kind) or pa.types.is_boolean(kind))))
+    if _has_texts(kind) or field.name == TYPE:
+        return _has_texts(kind) and field.name != TIME
+    tests = pa.types.is_timestamp, pa.types.is_floating, pa.types.is_integer, pa.types.is_boolean
+    return any(test(kind) for test in tests)
+
+
+def _has_texts(kind: pa.DataType) -> bool:
+    """Return whether a column of this type has texts, perhaps in a dictionary."""
+    from cerify.semantics.arrow_columns import is_text
+
+    return is_text(kind.value_type if pa.types.is_dictionary(kind) else kind)
 
 
 def _read_parquet(source: CsvSource, reserved: Mapping[str, str], attributes: Set[str] | None) -> pa.Table:
@@ -700,14 +750,23 @@ def write_whole(path: Path, text: str) -> None:
 
 def write_bytes(path: Path, data: bytes) -> None:
     """Replace the content of a file by these bytes, as `write_whole` replaces a text. Raises InputError."""
+    with replaced_file(path) as file:
+        file.write(data)
+
+
+@contextmanager
+def replaced_file(path: Path) -> Iterator[BinaryIO]:
+    """Return a file to write, which replaces the file at the path if no error occurs inside. Raises InputError."""
     try:
         if path.exists() and not path.is_file():
-            path.write_bytes(data)
+            with path.open("wb") as file:
+                yield file
             return
         target = path.resolve()
         beside = target.with_name(f".{target.name}.{os.getpid()}")
         try:
-            beside.write_bytes(data)
+            with beside.open("wb") as file:
+                yield file
             if target.exists():
                 shutil.copymode(target, beside)
             os.replace(beside, target)

@@ -15,9 +15,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, overload
+from typing import Any, BinaryIO, Literal, overload
 
 from cerify.semantics.arguments import did_you_mean, timed_items
 from cerify.semantics.errors import IllFormed
@@ -51,6 +52,18 @@ class PositionArrays:
     def __getitem__(self, i: int) -> Match:
         start, end = self.offsets[i], self.offsets[i + 1]
         return Match(int(self.at[i]), tuple(self.events[start:end].tolist()))
+
+    @classmethod
+    def joined(cls, parts: Sequence[PositionArrays]) -> PositionArrays:
+        """Return the matches of all parts, in order."""
+        none = np.empty(0, np.int64)
+        lengths = np.concatenate([none, *(np.diff(part.offsets) for part in parts)])
+        at, events = (np.concatenate([none, *some]) for some in ([p.at for p in parts], [p.events for p in parts]))
+        return cls(at, np.append(0, np.cumsum(lengths)), events)
+
+    def shifted(self, by: int) -> PositionArrays:
+        """Return the matches with all positions increased by `by`."""
+        return PositionArrays(self.at + by, self.offsets, self.events + by) if by else self
 
     def part(self, start: int, end: int) -> PositionArrays:
         """Return the matches from index start up to end."""
@@ -131,9 +144,15 @@ class MatchColumns:
 
         The columns are lists; they are Arrow arrays if both the matches and the stream are arrays.
         """
-        found = self._columns_of_matches() if self._arrays is None else self._columns_of_arrays(self._arrays)
+        if self._arrays is None:
+            found = self._columns_of_matches()
+        else:
+            matches = PlacedMatches(self._arrays, self._S)
+            layout = TableLayout(self._attributes)
+            layout.add(matches)
+            found = layout.columns_of(matches)
         if self._open is not None:
-            found[self._free("open", found)] = [True if is_open else None for is_open in self._open]
+            found[_free("open", found)] = [True if is_open else None for is_open in self._open]
         return found
 
     def _columns_of_matches(self) -> dict[str, Any]:
@@ -150,36 +169,11 @@ class MatchColumns:
                 cells = [[self._value(p, attribute) for p in some] for some in places]
                 if all(value is None for cell in cells for value in cell):
                     continue
-                name = self._free(f"{variable}.{attribute}", found)
+                name = _free(f"{variable}.{attribute}", found)
                 found[name] = cells if several else [cell[0] if cell else None for cell in cells]
         results = [match.result.attributes if match.result is not None else {} for match in matches]
         for name in dict.fromkeys(name for result in results for name in result):
-            found[self._free(name, found)] = [result.get(name) for result in results]
-        return found
-
-    def _columns_of_arrays(self, matches: PositionArrays) -> dict[str, Any]:
-        """Return the columns without making an event or a match; each event type serves as a variable."""
-        table, number = self._S.table, len(matches)
-        found = {"at": pa.array(matches.at, pa.int64()), "events": matches.lists()}
-        coded = self._S.coded_types
-        types = coded.indices.to_numpy()[matches.events]
-        owners = np.repeat(np.arange(number), np.diff(matches.offsets))
-        codes, firsts = np.unique(types, return_index=True)
-        for code in codes[np.argsort(firsts)]:
-            places = np.flatnonzero(types == code)
-            counts = np.bincount(owners[places], minlength=number)
-            for attribute in self._attributes:
-                column = table[attribute]
-                if pa.types.is_dictionary(column.type):
-                    column = column.cast(pa.string())
-                cells = column.take(pa.array(matches.events[places])).combine_chunks()
-                if cells.null_count == len(cells):
-                    continue
-                if counts.max() > 1:
-                    cells = pa.ListArray.from_arrays(pa.array(np.append(0, np.cumsum(counts)), pa.int32()), cells)
-                elif len(cells) < number:
-                    cells = cells.take(pa.array(np.cumsum(counts) - 1, mask=counts == 0))
-                found[self._free(f"{coded.dictionary[code].as_py()}.{attribute}", found)] = cells
+            found[_free(name, found)] = [result.get(name) for result in results]
         return found
 
     def _bindings(self, match: Match) -> Iterable[tuple[str, tuple[int, ...]]]:
@@ -196,11 +190,99 @@ class MatchColumns:
         event = self._S[p]
         return event.type if attribute == TYPE else event.get(attribute)
 
-    @staticmethod
-    def _free(name: str, taken: Mapping[str, Any]) -> str:
-        while name in taken:
-            name += "_"
-        return name
+
+def _free(name: str, taken: Mapping[str, Any]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+class TableLayout:
+    """The columns of matches in arrays: those of MatchColumns, where each event type serves as a variable.
+
+    All matches together decide about columns: a column exists if one of them has a value in it, and has lists if one of
+    them has several events of the type. So the matches are added first, perhaps in parts, and then their columns are
+    made, without an object for an event or a match.
+
+    attributes: the attributes to show, in order; None for all that events have, in the order of the stream. firsts:
+    for each attribute the first position with a value. types: the event types of the matches, in order; true if a match
+    has several events of the type. filled: the pairs of an event type and an attribute with a value in a match.
+    """
+
+    def __init__(self, attributes: Sequence[str] | None = None) -> None:
+        self._attributes = attributes
+        self.firsts: dict[str, int] = {}
+        self.types: dict[str, bool] = {}
+        self.filled: set[tuple[str, str]] = set()
+
+    def copy(self) -> TableLayout:
+        """Return a layout that does not change with this one."""
+        other = TableLayout(self._attributes)
+        other.firsts, other.types, other.filled = {**self.firsts}, {**self.types}, {*self.filled}
+        return other
+
+    @property
+    def columns(self) -> list[tuple[str, str, bool]]:
+        """Return the columns: an event type, an attribute, and whether the column has lists."""
+        shown = sorted(self.firsts, key=self.firsts.__getitem__) if self._attributes is None else self._attributes
+        pairs = ((R, name, several) for R, several in self.types.items() for name in shown)
+        return [column for column in pairs if column[:2] in self.filled]
+
+    def add(self, matches: PlacedMatches) -> None:
+        """Add matches."""
+        table = matches.S.table
+        for name in table.column_names:
+            if name not in self.firsts and name != TYPE:
+                place = pc.index(table[name].is_valid(), True).as_py()
+                self.firsts.update({name: matches.first + place} if place >= 0 else {})
+        for R, (places, counts) in matches.by_type.items():
+            self.types[R] = self.types.get(R, False) or bool(counts.max() > 1)
+            for name in self.firsts if self._attributes is None else self._attributes:
+                if (R, name) not in self.filled and (
+                    not table[name].null_count or pc.any(table[name].is_valid().take(places)).as_py()
+                ):
+                    self.filled.add((R, name))
+
+    def columns_of(self, matches: PlacedMatches) -> dict[str, Any]:
+        """Return the columns of matches, as Arrow arrays."""
+        table, number, moved = matches.S.table, len(matches.arrays), matches.arrays.shifted(matches.first)
+        found = {"at": pa.array(moved.at, pa.int64()), "events": moved.lists()}
+        for R, name, several in self.columns:
+            places, counts = matches.by_type.get(R, (np.empty(0, np.int64), np.zeros(number, np.int64)))
+            column = table[name]
+            if pa.types.is_dictionary(column.type):
+                column = column.cast(pa.string())
+            cells = column.take(pa.array(places)).combine_chunks()
+            if several:
+                cells = pa.ListArray.from_arrays(pa.array(np.append(0, np.cumsum(counts)), pa.int32()), cells)
+            elif len(cells) < number:
+                cells = cells.take(pa.array(np.cumsum(counts) - 1, mask=counts == 0))
+            found[_free(f"{R}.{name}", found)] = cells
+        return found
+
+
+@dataclass(frozen=True)
+class PlacedMatches:
+    """Matches in arrays, and the stream with their events. first: the position of the stream's first event."""
+
+    arrays: PositionArrays
+    S: Stream
+    first: int = 0
+
+    @cached_property
+    def by_type(self) -> dict[str, tuple[Any, Any]]:
+        """Return, by the type of events, their rows in the stream, and how many each match has.
+
+        The types come in the order of the matches, and so do the rows.
+        """
+        events, number = self.arrays.events, len(self.arrays)
+        owners = np.repeat(np.arange(number), np.diff(self.arrays.offsets))
+        types = self.S.coded_types.indices.to_numpy()[events]
+        found = [(code, np.flatnonzero(types == code)) for code in np.flatnonzero(np.bincount(types))]
+        return {
+            self.S.coded_types.dictionary[code].as_py(): (events[of], np.bincount(owners[of], minlength=number))
+            for code, of in sorted(found, key=lambda one: one[1][0])
+        }
 
 
 def table_of_columns(columns: Mapping[str, Sequence[Any]]) -> pa.Table:
@@ -243,16 +325,11 @@ def _array_of(values: Sequence[Any], kind: pa.DataType | None) -> pa.Array:
 
 def written_table(columns: Mapping[str, Sequence[Any]], format: OutputFormat) -> bytes:
     """Return the bytes of a file with these columns, in this format. In CSV, lists are written as JSON."""
-    if format == "parquet":
-        import pyarrow.parquet as pq
-
-        sink = pa.BufferOutputStream()
-        pq.write_table(table_of_columns(columns), sink)
-        return bytes(sink.getvalue())
-    if all(isinstance(values, pa.Array) for values in columns.values()):
-        table = pa.table(dict(columns))
-        parts = (_written_rows(part, format) for part in table.to_batches(ROWS_TOGETHER))
-        return b"".join([_written_row(columns).encode() if format == "csv" else b"", *parts])
+    if format == "parquet" or all(isinstance(values, pa.Array) for values in columns.values()):
+        file = io.BytesIO()
+        with table_writer(file, format) as write:
+            write(columns)
+        return file.getvalue()
     rows = zip(*map(_python_values, columns.values()), strict=True)
     match format:
         case "jsonl":
@@ -264,6 +341,37 @@ def written_table(columns: Mapping[str, Sequence[Any]], format: OutputFormat) ->
             writer.writerow(columns)
             writer.writerows([shown_cell(value) for value in row] for row in rows)
             return text.getvalue().encode()
+
+
+@contextmanager
+def table_writer(file: BinaryIO, format: OutputFormat) -> Iterator[Callable[[Mapping[str, Any]], None]]:
+    """Return a function that writes the next rows, given as columns; all calls have the same columns.
+
+    In formats of text the columns are Arrow arrays.
+    """
+    parquet: Any = None
+    header = True
+
+    def write(columns: Mapping[str, Any]) -> None:
+        nonlocal parquet, header
+        table = table_of_columns(columns)
+        if format == "parquet":
+            import pyarrow.parquet as pq
+
+            parquet = parquet or pq.ParquetWriter(file, table.schema)
+            parquet.write_table(table)
+            return
+        if header and format == "csv":
+            file.write(_written_row(columns).encode())
+        header = False
+        for part in table.to_batches(ROWS_TOGETHER):
+            file.write(_written_rows(part, format))
+
+    try:
+        yield write
+    finally:
+        if parquet is not None:
+            parquet.close()
 
 
 def _written_row(cells: Iterable[str]) -> str:

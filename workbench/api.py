@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -30,9 +30,9 @@ from cerify.languages.language import (
     Options,
     OutputTable,
     compare_in_cel,
-    without_numba,
 )
-from cerify.plan import COMPILED, FirstBatch, Plan, Want, attributes_in, misfits, plan, warn_of_misfits
+from cerify.parts import FileQuery
+from cerify.plan import COMPILED, FirstBatch, Plan, Want, attributes_in, plan, warn_of_misfits, with_workers
 from cerify.query_json import query_of_json
 from cerify.semantics.arguments import (
     MOST,
@@ -59,14 +59,12 @@ from cerify.semantics.errors import (
     Unsupported,
     errors_in,
 )
-from cerify.semantics.events import TIME, Events, ObservedSchema, Schema, Stream, add_observed, require_schema
-from cerify.semantics.files import as_stream, is_path, read_in_parts
+from cerify.semantics.events import TIME, Events, Schema, Stream, require_schema
+from cerify.semantics.files import NotInParts, as_stream, is_path
 from cerify.semantics.match_frames import Matches
-from cerify.semantics.packages import pc
 from cerify.semantics.row_pattern.reading import STANDARD, RowReading
 from cerify.semantics.sase.reading import DECIDED, Operations, Reading
 from cerify.semantics.sigma.reading import SPECIFICATION, SigmaReading
-from cerify.semantics.values import ValueType
 
 if TYPE_CHECKING:
     from cerify.draw.diagram import Diagram
@@ -412,10 +410,15 @@ def match(
         _consumption(consumption),
         options,
     )
+    text = _text_of(query)
     with budget.timed():
+        if is_path(events) and output == "matches" and evaluator is None and limit is None:
+            lang, tree = read_query(query, language)
+            _require_own(lang, chosen)
+            with errors_in(text), suppress(NotInParts):
+                return FileQuery(lang, _selected(lang, tree, selection), events, chosen).all_matches()
         lang, tree, S = read_query_and_events(query, events, language)
         _require_own(lang, chosen)
-        text = _text_of(query)
         with errors_in(text):
             made = plan(lang, _selected(lang, tree, selection), S.schema, Want(chosen, evaluator))
             warn_of_misfits(lang, made.query, S, text=text, strict=strict, stacklevel=2)
@@ -475,13 +478,11 @@ def count(
     )
     want, text = Want(chosen, evaluator, counting=True), _text_of(query)
     with budget.timed():
-        if isinstance(events, str | Path):
+        if is_path(events):
             lang, tree = read_query(query, language)
             _require_own(lang, chosen)
-            with errors_in(text):
-                selected = _selected(lang, tree, selection)
-                if (number := _count_in_parts(lang, selected, events, want, workers)) is not None:
-                    return number
+            with errors_in(text), suppress(NotInParts):
+                return FileQuery(lang, _selected(lang, tree, selection), events, chosen).count(evaluator, workers)
         lang, tree, S = read_query_and_events(query, events, language)
         _require_own(lang, chosen)
         with errors_in(text):
@@ -490,77 +491,12 @@ def count(
             return _count(lang, selected, S, replace(want, events=len(S)), workers)
 
 
-def _count_in_parts(language: Language[Any], query: Any, path: str | Path, want: Want, workers: int) -> int | None:
-    """Return the number of matches over a Parquet file, read part by part.
-
-    Return None if the file must be read as a whole: if the query cannot be counted in batches, if it needs all columns
-    together, if the values of a window's attribute decrease, or if there are warnings, which look at all events.
-    """
-    number = 0
-    try:
-        for running, S in _parts(language, query, path, want, workers):
-            number += running.count(S)
-        return number + len(running.finish())
-    except (NotInParts, Unordered, BudgetExceeded):
-        check_time()
-        return None
-
-
-class NotInParts(Exception):
-    """Raised if a file must be read as a whole."""
-
-
-def _parts(
-    language: Language[Any], query: Any, path: str | Path, want: Want, workers: int = 1
-) -> Iterator[tuple[Evaluator, Stream]]:
-    """Yield the parts of a Parquet file, each with the evaluator that has to read it. Raises NotInParts."""
-    needed = attributes_in(language, query)
-    if needed is None or language.syntax.reads_documents or language.row_type is not None:
-        raise NotInParts
-    if (opened := read_in_parts(path, needed)) is None or any(language.syntax.surprises(query, None)):
-        raise NotInParts
-    made = plan(language, query, None, replace(want, events=opened[0]))
-    if made.batches is None:
-        raise NotInParts
-    running = _parallel(made.batches, workers)
-    running.needed = needed
-    seen: dict[str, dict[str, ValueType]] = {}
-    latest = None
-    for S in opened[1]:
-        check_time()
-        add_observed(seen, S, needed)
-        if any(language.syntax.stream_problems(query, S)):
-            raise NotInParts
-        if TIME in needed and len(times := S.table[TIME].drop_null()):
-            if (latest is not None and times[0].as_py() < latest) or pc.any(pc.less(times[1:], times[:-1])).as_py():
-                raise NotInParts
-            latest = times[-1].as_py()
-        yield running, S
-    if any(misfits(language, query, ObservedSchema(seen))):
-        raise NotInParts
-
-
-def matches_in_parts(language: Language[Any], query: Any, path: str | Path, options: Options) -> Iterator[Matches]:
-    """Yield all matches over a Parquet file, part by part, in the order of `match`.
-
-    Raises NotInParts if the file must be read as a whole. This may happen after the first matches were yielded.
-    """
-    if language.evaluators.waits(query):  # matches wait for later events, so they come in another order
-        raise NotInParts
-    try:
-        for running, S in _parts(language, query, path, Want(options, counting=True)):
-            yield Matches(running.push_stream(S))
-    except (Unordered, BudgetExceeded):
-        check_time()
-        raise NotInParts from None
-
-
 def _count(language: Language[Any], query: Any, S: Stream, want: Want, workers: int) -> int:
     """Return the number of matches of a query over a stream, counted by the evaluator that `plan` chooses."""
     made = plan(language, query, S.schema, want)
     if made.batches is None:
         return len(made.unsorted(S))
-    running = _parallel(made.batches, workers)
+    running = with_workers(made.batches, workers)
     running.needed = made.batches.needed
     try:
         return running.count_all(S)
@@ -633,26 +569,13 @@ def compile(
     with errors_in(_text_of(query)):
         if made.batches is None:
             raise list(made.why_not.values())[-1]
-    running = _parallel(made.batches, workers)
+    running = with_workers(made.batches, workers)
     running.needed = attributes_in(made.language, made.query)
     if schema is not None:
         running.texts = frozenset(name for name, value_type in schema.attributes.items() if value_type == "string")
     else:
         running.check = FirstBatch(made.language, made.query, _text_of(query), strict)
     return running
-
-
-def _parallel(evaluator: Evaluator, workers: int) -> Evaluator:
-    """Return an evaluator that reads each batch with `workers` threads. Raises IllFormed, Unsupported."""
-    require_whole("workers", workers, 1)
-    if workers == 1:
-        return evaluator
-    if (missing := without_numba()) is not None:
-        raise missing
-    from cerify.automata.evaluate.parallel import parallel
-    from cerify.plan import reach_of
-
-    return parallel(evaluator, workers, reach_of)
 
 
 def generate(

@@ -10,7 +10,7 @@ automata/funnels.py reads, and the computed levels to tables for analysts.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
@@ -30,7 +30,7 @@ from cerify.semantics.arguments import did_you_mean, format_names
 from cerify.semantics.cel.syntax import AttributeWindow, EventWindow, TimeWindow
 from cerify.semantics.errors import IllFormed, InputError, QueryWarning, Unsupported
 from cerify.semantics.events import TIME, TYPE, Events, Stream, add_observed
-from cerify.semantics.files import as_stream, bounds_in_parquet, read_in_parts
+from cerify.semantics.files import NotInParts, as_stream, bounds_in_parquet, read_in_parts
 from cerify.semantics.funnel_queries import make_funnel_question, step_problems
 from cerify.semantics.funnel_steps import FunnelQuestion, FunnelStep, parse_attribute
 from cerify.semantics.packages import np, pa, pc
@@ -404,8 +404,12 @@ def funnel(
     [('view', 2), ('cart', 1)]
     """
     question = make_funnel_question(steps, by, within, start, order, between, mode)
-    source = _Source(question, events)
-    found = _answer(question, source, ordered=True)
+    try:
+        source = _Source(question, events)
+        found = _answer(question, source, ordered=True)
+    except NotInParts:
+        source = _Source(question, as_stream(events))
+        found = _answer(question, source, ordered=True)
     _warn_of_steps(question, source)
     return found
 
@@ -430,7 +434,7 @@ class _Source:
             measured.add(question.window.window.attribute)
         self.attributes = self.mentioned | measured | ({question.by} if question.by is not None else set())
         self._needed = self.mentioned | measured
-        self._parts = None if self.path is None else read_in_parts(self.path, self._needed)
+        self._parts = self._open_parts(self._needed)
         if self._parts is None:
             self.events = as_stream(events) if self.path is None else self.events
         self._seen: dict[str, dict[str, ValueType]] = {}
@@ -462,7 +466,7 @@ class _Source:
         Raises InputError if no event has the attribute.
         """
         if self._parts is not None and self.path is not None:
-            if read_in_parts(self.path, {by}) is None:
+            if (opened := self._open_parts({by})) is None or not pa.types.is_integer(next(opened[1]).table[by].type):
                 return None
             self._needed.add(by)
             if (said := bounds_in_parquet(self.path, by)) is not None:
@@ -473,9 +477,15 @@ class _Source:
     def __len__(self) -> int:
         return len(self.events) if self._parts is None else self._parts[0]
 
+    def _open_parts(self, attributes: Set[str]) -> tuple[int, Iterator[Stream]] | None:
+        try:
+            return None if self.path is None else read_in_parts(self.path, attributes)
+        except NotInParts:
+            return None
+
     def parts(self) -> Iterator[tuple[int, Stream]]:
-        """Yield the parts of the stream in order, each with the position of its first event."""
-        parts = None if self._parts is None or self.path is None else read_in_parts(self.path, self._needed)
+        """Yield the parts of the stream in order, each with the position of its first event. Raises NotInParts."""
+        parts = None if self._parts is None else self._open_parts(self._needed)
         first = 0
         for S in [self.events] if parts is None else parts[1]:
             S.require_read(self.mentioned)

@@ -13,9 +13,10 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import islice, pairwise, product
+from math import ceil, inf, nextafter
 from typing import Any, Generic, TypeAlias, TypeVar, assert_never
 
-from cerify.automata.evaluate.scope import SECONDS, ReachBounds, RunningWindow
+from cerify.automata.evaluate.scope import SECONDS, ReachBounds, RunningWindow, Width
 from cerify.automata.evaluator import Consumption, Counters, Evaluator
 from cerify.languages.language import DENOTATIONAL, Evaluation, Language, Options, OutputTable, without_numba
 from cerify.semantics.arguments import (
@@ -23,6 +24,7 @@ from cerify.semantics.arguments import (
     check_time,
     format_names,
     require_kind,
+    require_whole,
     short_repr,
     timed_items,
     too_many_matches,
@@ -423,6 +425,18 @@ def _reading_again(language: Language[F], name: str, query: F, want: Want) -> Ev
     return evaluator
 
 
+def with_workers(evaluator: Evaluator, workers: int) -> Evaluator:
+    """Return an evaluator that reads each batch with `workers` threads. Raises IllFormed, Unsupported."""
+    require_whole("workers", workers, 1)
+    if workers == 1:
+        return evaluator
+    if (missing := without_numba()) is not None:
+        raise missing
+    from cerify.automata.evaluate.parallel import parallel
+
+    return parallel(evaluator, workers, reach_of)
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # The attributes that a query may use: only these are read from the data.
 
@@ -747,3 +761,23 @@ def _both(left: Found, right: Found) -> Found:
     for a, width in right.widths:
         widths[a] = max(width, widths.get(a, width))
     return ReachBounds(max(left.events, right.events), tuple(widths.items()))
+
+
+def rows_out_of_reach(rows: pa.Table, reach: ReachBounds) -> int:
+    """Return the number of leading rows that no later match can contain, because all windows have passed them."""
+    kept = min(rows.num_rows, reach.events - 1)
+    for name, width in reach.widths:
+        kept = max(kept, rows.num_rows - _before(rows[name], width))
+    return int(rows.num_rows - kept)
+
+
+def _before(values: pa.ChunkedArray, width: Width) -> int:
+    """Return the number of ascending values that are less than the last one minus the width."""
+    if pa.types.is_timestamp(values.type):
+        values = pc.cast(values, pa.timestamp("us", "UTC"), safe=False).cast(pa.int64())
+        width *= 10**6
+    last = pc.max(values).as_py()
+    if last is None:
+        return 0
+    low = last - ceil(width) if isinstance(last, int) else nextafter(last - width, -inf)
+    return int(pc.sum(pc.less(values, low)).as_py() or 0)

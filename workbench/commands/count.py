@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from typing import Any
 
 import click
 
@@ -47,9 +48,9 @@ def count_command(args: CountArguments) -> int:
     text, language_ = with_rule_of(args.query, args.language)
     _, tree = read_query(text, language_, args.source.schema_for(language_))
     with errors_in(text), budget.timed():
-        plain = args.source.is_one_parquet(args.file)
+        plain = args.source.is_parquet(args.file)
         with echoed_warnings(text):
-            events = args.file[0] if plain else args.source.read_in(language_named(language_), args.file)
+            events: Any = args.file if plain else args.source.read_in(language_named(language_), args.file)
             number = count(tree, events, strict=args.source.strict, budget=budget)
     echo(json.dumps({"count": number}) if args.as_json else str(number))
     return 0 if number else 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import islice
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import click
 
-from cerify.api import NotInParts, matches_in_parts, parse, plan_query, read_query, show
+from cerify.api import parse, plan_query, read_query, show
 from cerify.automata.evaluator import Consumption, Output
 from cerify.commands.options import (
     CONSUMPTIONS,
@@ -24,13 +24,16 @@ from cerify.commands.options import (
     AtLeast,
     ChoiceOption,
     FileSource,
+    are_large,
     argument,
+    echoed_notes,
     echoed_warnings,
     format_of,
     group,
     language,
     option,
     parse_attributes,
+    progress_over,
     takes,
     warn_of_never,
 )
@@ -46,11 +49,12 @@ from cerify.languages.language import (
     ValuedMatch,
     reading_options,
 )
+from cerify.parts import FileQuery
 from cerify.plan import Plan
 from cerify.semantics.arguments import Budget, Selection, choices, parse_reading, timed_items
 from cerify.semantics.errors import InputError, MissingPackage, TooManyMatches, Unsupported, errors_in
 from cerify.semantics.events import Event, Match, Stream
-from cerify.semantics.files import write_bytes
+from cerify.semantics.files import NotInParts, write_bytes
 from cerify.semantics.json_events import parse_json, text_of
 from cerify.semantics.match_frames import MatchColumns, Matches, OutputFormat, shown_cell, written_table
 from cerify.semantics.row_pattern.reading import DialectName, RowReading
@@ -298,23 +302,40 @@ def _print(
 def _print_parts(
     lang: Language[Any], plan: Plan[Any], options: Options, args: MatchArguments
 ) -> tuple[int, int | None]:
-    """Print matches as JSON while a Parquet file is read, part by part, if no option needs the whole file.
+    """Print matches as JSON, or write them to a file, while Parquet files are read, if no option needs all events.
 
-    Return the number of printed matches, and the exit status. The status is None if the whole file must be read for the
-    other matches.
+    Return the number of printed matches, and the exit status. The status is None if the files must be read as a whole
+    for the other matches.
     """
-    alone = args.as_json and not (args.out or args.attributes is not None or args.evaluator or args.valuations)
-    whole = options.consumption is not Consumption.NONE or type(lang.evaluators).open_test is not Evaluators.open_test
-    if not alone or whole or args.source.strict or not args.source.is_one_parquet(args.file):
+    alone = (args.as_json and args.attributes is None) or args.out is not None
+    whole = options.consumption is not Consumption.NONE or args.evaluator or args.valuations or args.source.strict
+    if not alone or whole or not args.source.is_parquet(args.file):
         return 0, None
-    number, most, shown = 0, args.limit or MOST_LINES, Shown(Stream([]), None, None)
+    if lang.evaluators.open_test(plan.query, Stream([]), options) is not None:
+        return 0, None
+    number = 0
     with suppress(NotInParts):
-        for found in matches_in_parts(lang, plan.query, args.file[0], options):
-            number += _print_json(found, shown, most - number)
-            if number > most:
-                break
-        return number, _warn_of_more(number, args.limit)
+        with echoed_notes(), nullcontext(None) if args.out is None else progress_over(args.file) as report:
+            found = FileQuery(lang, plan.query, args.file, options, report)
+            if found.reach is None and are_large(args.file):
+                echo("cerify: note: the query has no window around it, so memory grows with the files", error=True)
+            if args.out is not None:
+                format_ = format_of(args.out, args.output_format)
+                number = found.write(args.out, format_, args.attributes, args.limit)
+            else:
+                most, shown = args.limit or MOST_LINES, Shown(Stream([]), None, None)
+                for matches in found.matches():
+                    number += _print_json(matches, shown, most - number)
+                    if number > most:
+                        break
+        return number, _warn_of_more(number, args.limit) if args.out is None else _said_written(number, args.out)
     return number, None
+
+
+def _said_written(number: int, path: Path) -> int:
+    """Say how many matches were written to a file, and return the exit status."""
+    echo(f"{number} match{'' if number == 1 else 'es'} written to {path}", error=True)
+    return 0 if number else 1
 
 
 def _warn_of_more(number: int, limit: int | None) -> int:
@@ -383,8 +404,7 @@ def _write(found: Iterable[Match], S: Stream, is_open: Callable[[Match], bool] |
     open_ = None if is_open is None else [is_open(match) for match in matches]
     columns = MatchColumns(matches, S, args.attributes, open_).columns()
     write_bytes(args.out, written_table(columns, format_))
-    echo(f"{len(matches)} match{'' if len(matches) == 1 else 'es'} written to {args.out}", error=True)
-    return 0 if matches else 1
+    return _said_written(len(matches), args.out)
 
 
 def _print_json(matches: Iterable[Match], shown: Shown, most: int, first: int = 0) -> int:

@@ -38,7 +38,7 @@ from cerify.semantics.file_joins import sorted_by_time
 from cerify.semantics.files import STDIN, Format, read_schema, read_stream
 from cerify.semantics.funnel_steps import parse_attribute
 from cerify.semantics.match_frames import OUTPUT_SUFFIXES, OutputFormat
-from cerify.semantics.packages import naming_extras
+from cerify.semantics.packages import installed, naming_extras
 from cerify.semantics.row_pattern.reading import DialectName
 from cerify.semantics.time_columns import TimeReading
 from cerify.semantics.values import TimeUnit
@@ -339,9 +339,9 @@ class FileSource:
         """Return the schema of --schema. Raises InputError."""
         return self.schema_for(DEFAULT)
 
-    def is_one_parquet(self, files: Sequence[str]) -> bool:
-        """Return whether there is one file, of Parquet, and no option affects how it is read."""
-        return len(files) == 1 and self.is_plain and files[0].endswith((".parquet", ".pq"))
+    def is_parquet(self, files: Sequence[str]) -> bool:
+        """Return whether all files are of Parquet, and no option affects how they are read."""
+        return bool(files) and self.is_plain and all(file.endswith((".parquet", ".pq")) for file in files)
 
     @property
     def is_plain(self) -> bool:
@@ -386,7 +386,7 @@ class FileSource:
         """Return the events of files, read in the language's own format if it has one, else by `read_stream`."""
         own = None
         if self.format_ is None:
-            with _notes():
+            with echoed_notes():
                 own = lang.syntax.read_events(
                     files, None if self.type_column == TYPE else self.type_column, self.time_column
                 )
@@ -426,7 +426,7 @@ class FileSource:
         if self.untyped_as == "":
             raise InputError("--default-type: the type of an event must not be empty")
         schema = self.schema
-        with _notes():
+        with echoed_notes():
             S = read_stream(
                 file,
                 format=self.format_,
@@ -473,7 +473,7 @@ def schema_of(
     """
     lang = language_named(language)
     default_type = lang.row_type
-    with _notes():
+    with echoed_notes():
         if not text.lstrip().startswith("{") and Path(text).suffix.lower() != ".json":
             own = lang.syntax.read_events(text, None if type_column == TYPE else type_column, time_column)
             if own is not None:
@@ -511,13 +511,13 @@ def warn_of_never(lang: Language[Any], query: Any, schema: Schema | None, text: 
 
 
 @contextmanager
-def _notes() -> Iterator[None]:
+def echoed_notes() -> Iterator[None]:
     """Write notes to standard error about data that the readers in this context leave out of files."""
     with warnings.catch_warnings(record=True) as issued:
         warnings.simplefilter("always", InputWarning)
         yield
-    for warning in issued:
-        echo(f"cerify: note: {shortened(str(warning.message))}", error=True)
+    for message in dict.fromkeys(str(warning.message) for warning in issued):
+        echo(f"cerify: note: {shortened(message)}", error=True)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -540,6 +540,24 @@ def progress_bar(transient: bool = True) -> Progress:
     console = screen(stderr=True)
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     return Progress(*columns, console=console, transient=transient, disable=not console.is_terminal)
+
+
+LARGE_FILES = 2**28  # bytes
+
+
+def are_large(files: Sequence[str]) -> bool:
+    """Return whether it takes a while to read these files."""
+    return sum(os.path.getsize(file) for file in files if os.path.isfile(file)) >= LARGE_FILES
+
+
+@contextmanager
+def progress_over(files: Sequence[str]) -> Iterator[Report | None]:
+    """Yield a function that shows progress if the files are large and rich is installed; else None."""
+    if not installed("rich") or not are_large(files):
+        yield None
+        return
+    with progress() as report:
+        yield report
 
 
 @contextmanager

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, replace
 from functools import cached_property, lru_cache
 from hashlib import sha256
-from math import ceil, inf, nextafter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,8 +28,8 @@ from cerify.automata.evaluate.evaluation_plan import batch_scope
 from cerify.automata.evaluate.scope import ReachBounds, Width, reports_at_last_event
 from cerify.automata.evaluate.scope_columns import MICROSECONDS
 from cerify.automata.evaluator import seal, unseal
+from cerify.plan import rows_out_of_reach
 from cerify.semantics.arguments import Budget
-from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.cel.denote import NO_PREDICATES, Predicates
 from cerify.semantics.errors import CerifyError, InputError, Unsupported, errors_in
 from cerify.semantics.events import TIME
@@ -342,7 +341,7 @@ class ResumableWindow(Resumable):
         if self._ahead is not None:
             return NOTHING
         found = self._matches(before, self._rows.num_rows)
-        self._delete(_old(self._rows, self._reach))
+        self._delete(rows_out_of_reach(self._rows, self._reach))
         return found
 
     def settle(self, watermark: int) -> pa.Table:
@@ -435,25 +434,6 @@ class CompiledWindow(Compiled):
     def is_memoryless(self) -> bool:
         """Return True unless the reach counts events."""
         return self._reach.events == 1
-
-
-def _old(rows: pa.Table, reach: ReachBounds) -> int:
-    """Return the number of leading rows that no later match can contain, because all windows have passed them."""
-    kept = min(rows.num_rows, reach.events - 1)
-    for name, width in reach.widths:
-        kept = max(kept, rows.num_rows - _before(rows[name], width))
-    return int(rows.num_rows - kept)
-
-
-def _before(values: pa.ChunkedArray, width: Width) -> int:
-    """Return the number of ascending values that are less than the last one minus the width."""
-    if pa.types.is_timestamp(values.type):
-        values, width = values.cast(ARROW["timestamp"]).cast(pa.int64()), width * MICROSECONDS
-    last = pc.max(values).as_py()
-    if last is None:
-        return 0
-    low = last - ceil(width) if isinstance(last, int) else nextafter(last - width, -inf)
-    return int(pc.sum(pc.less(values, low)).as_py() or 0)
 
 
 @lru_cache(QUERIES)
