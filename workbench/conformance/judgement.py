@@ -111,19 +111,19 @@ class ChoiceScorer:
                 continue
             if with_it == one.given:
                 weight.for_.append(one)
-            elif one.given != "error" and not (one.wrong and self.excuses(choice, one.case)):
+            elif one.given != "error" and not self.excuses(choice, one.case, one.wrong):
                 weight.against.append(one)
         return weight
 
-    def excuses(self, choice: Choice, case: Case) -> bool:
-        """Return whether the wrong answer to a case may have another reason than the choice.
+    def excuses(self, choice: Choice, case: Case, wrong: bool = True) -> bool:
+        """Return whether the answer to a case, wrong or right, may have another reason than the choice.
 
-        Such a reason is a fault that no choice explains and that does not concern the choice's axis. If the axis
-        affects every query, only operators of axes for which no value fits count as reasons.
+        Such a reason is an operator of an axis for which no value fits, or, for a wrong answer, a fault that no choice
+        explains; neither may concern the choice's axis. If the axis affects every query, only operators count.
         """
         own = set(AXES[self.choices.language][choice[0]].operators)
         present = self.choices.elements(case)
-        faults = [*self.unfit, *(self.unexplained if own else ())]
+        faults = [*self.unfit, *(self.unexplained if own and wrong else ())]
         return any(b and b <= present and b.isdisjoint(own) for b in faults)
 
     def speaks(self, choice: Choice) -> bool:

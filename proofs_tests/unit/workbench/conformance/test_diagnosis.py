@@ -506,7 +506,7 @@ def test_a_choice_that_differs_by_type_is_told_with_the_types() -> None:
 
 
 def test_what_says_nothing_of_a_choice() -> None:
-    """An error, and an answer to a query with an operator that has a meaning without a name."""
+    """An error, and an answer, wrong or right, to a query with an operator that has a meaning without a name."""
     choice, events = ("overlap", "past-last"), [{"type": "A"}] * 3
     expected = [Match(1, (0, 1)), Match(2, (0, 1, 2)), Match(2, (0, 2)), Match(2, (1, 2))]
     case = Case("", "", "", "cel", "A ; A:{1,2}", {"A": {}}, events, "matches", expected)
@@ -514,6 +514,13 @@ def test_what_says_nothing_of_a_choice() -> None:
     for unfit, result, against in (([], strange, 1), (["crepeat"], strange, 0), (["plus"], strange, 1)):
         scorer = ChoiceScorer(Choices("cel"), [result], [], [frozenset([name]) for name in unfit])
         assert len(scorer.weigh(choice, []).against) == against
+    events = [{"type": "A", "k": k} for k in (1, 2, 1)]
+    keyed = Case(
+        "", "", "", "cel", "(A ; A) PARTITION BY [k]", {"A": {"k": "int"}}, events, "matches", [Match(2, (0, 2))]
+    )
+    for unfit, against in (([], 1), ([frozenset(["partition"])], 0), ([frozenset(["seq"])], 1)):
+        scorer = ChoiceScorer(Choices("cel"), [CaseResult(keyed, "passed", keyed.matches)], [], unfit)
+        assert len(scorer.weigh(("seq", "next-from-left"), []).against) == against
     error = CaseResult(case, "error", detail="internal: of the adapter")
     assert not ChoiceScorer(Choices("cel"), [error]).weigh(choice, []).against
 
