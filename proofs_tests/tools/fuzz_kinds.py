@@ -110,12 +110,18 @@ def has_loop_in_a_looping_group(difference: Json) -> bool:
     return False
 
 
+CORE = (
+    ("contiguous-iteration-after-a-sequence", has_part(r" ; .*:[+{]")),
+    ("partition-by-streams", has_part("PARTITION BY")),
+    ("states-that-are-evicted", has_part(r"[+{]")),  # a query without a loop needs few states
+)
 REFUSED = (("a-query-that-the-engine-refuses", is_refused_by_the_engine),)
 KINDS: Mapping[str, Sequence[tuple[str, Fits]]] = {
     "bobocep": (
         ("a-loop-keeps-what-it-can-take", has_part(r"[+{]")),
         ("a-finished-match-breaks-neighbours", has_part(" : ")),
     ),
+    "core": CORE,
     "eql": (
         ("a-comparison-after-in", has_part(r"\bin \{[^}]*\} or ")),
         ("one-match-for-each-first-step", has_part(r" ; \(.* ; ")),
@@ -140,10 +146,7 @@ KINDS: Mapping[str, Sequence[tuple[str, Fits]]] = {
         ("closures-that-overlap", has_neighbouring_closures),
         ("equal-times", has_equal_times),
     ),
-    "pycer": (
-        ("contiguous-iteration-after-a-sequence", has_part(r" ; .*:[+{]")),
-        ("partition-by-streams", has_part("PARTITION BY")),
-    ),
+    "pycer": CORE,
     "sase": (
         ("kleene-plus-in-last-place", ends_in_a_kleene_plus_of_a_partition),
         ("one-component", has_one_component),
@@ -152,10 +155,15 @@ KINDS: Mapping[str, Sequence[tuple[str, Fits]]] = {
     "sigma-duckdb": REFUSED,
     "sigma-eql": (*REFUSED, ("parts-of-texts-with-cased", has_part(r"\|(contains|startswith|endswith)\|cased"))),
     "sigma-sqlite": (("one-instant-at-once", is_of_the_same_instants),),
+    "trino": (
+        ("permute-of-one-part", has_part(r"PERMUTE\((\([^()]*\)|[^(),])*\)")),
+        ("label-of-the-row-before", has_part(r"PREV\(CLASSIFIER\(")),
+    ),
     "varpulis": (
         ("kleene-plus-in-last-place", has_part(r"^[^)]*\+ \w+\[\]\)")),
         ("kleene-plus-before-its-end", has_part(r"^[^)]*\+ ")),
         ("a-single-step-waits", lambda difference: len(_components(difference)) == 1),
+        ("one-event-for-any", has_part("skip_till_any_match")),
     ),
 }
 """By the name of an engine its findings, each with what it describes; the first that fits is taken."""

@@ -193,11 +193,17 @@ def test_a_difference_is_taken_to_the_finding_that_it_fits(capsys: pytest.Captur
 
 NO_MATCH: list[Any] = []
 ONE_MATCH = [{"at": 0, "events": [0]}]
+CORE = {
+    "contiguous-iteration-after-a-sequence": ("A ; (B:+)", "A ; B", NO_MATCH),
+    "partition-by-streams": ("A : B PARTITION BY [x]", "A : B", NO_MATCH),
+    "states-that-are-evicted": ("(A+ OR B) ; C", "(A OR B) ; C", NO_MATCH),
+}
 EXAMPLES: dict[str, dict[str, tuple[str, str, object]]] = {
     "bobocep": {
         "a-loop-keeps-what-it-can-take": ("A+ ; B", "A ; B", NO_MATCH),
         "a-finished-match-breaks-neighbours": ("A : B", "A ; B", NO_MATCH),
     },
+    "core": CORE,
     "eql": {
         "a-comparison-after-in": ("A FILTER A.x in {1} or A.x = 2", "A FILTER A.x in {1} and A.x = 2", NO_MATCH),
         "one-match-for-each-first-step": ("A ; (B ; C)", "A ; B", NO_MATCH),
@@ -222,10 +228,7 @@ EXAMPLES: dict[str, dict[str, tuple[str, str, object]]] = {
         "one-event-in-a-closure-and-beside-it": ("A+ ; A", "A+ ; B", ONE_MATCH),
         "closures-that-overlap": ("A+ ; B+", "A+ ; B", ONE_MATCH),
     },
-    "pycer": {
-        "contiguous-iteration-after-a-sequence": ("A ; (B:+)", "A ; B+", NO_MATCH),
-        "partition-by-streams": ("A : B PARTITION BY [x]", "A : B", NO_MATCH),
-    },
+    "pycer": CORE,
     "sase": {
         "kleene-plus-in-last-place": ("SEQ(A a, B+ b[]) WHERE [x]", "SEQ(A a, B+ b[]) WHERE a.x > 1", NO_MATCH),
         "one-component": ("SEQ(A a)", "SEQ(A a, B b)", NO_MATCH),
@@ -238,10 +241,15 @@ EXAMPLES: dict[str, dict[str, tuple[str, str, object]]] = {
         "a-query-that-the-engine-refuses": ("", "", "error: IndexError: list index out of range"),
         "parts-of-texts-with-cased": ("user|contains|cased: n", "user|contains: n", NO_MATCH),
     },
+    "trino": {
+        "permute-of-one-part": ("PATTERN (B | PERMUTE((A B)))", "PATTERN (PERMUTE((A | B), A))", NO_MATCH),
+        "label-of-the-row-before": ("DEFINE A AS PREV(CLASSIFIER()) = 'B'", "DEFINE A AS PREV(x) = 1", NO_MATCH),
+    },
     "varpulis": {
         "kleene-plus-in-last-place": ("SEQ(A a, B+ b[])", "SEQ(A a, B b)", NO_MATCH),
         "kleene-plus-before-its-end": ("SEQ(A+ a[], B b)", "SEQ(A a, B b)", NO_MATCH),
         "a-single-step-waits": ("SEQ(A a)", "SEQ(A a, B b)", NO_MATCH),
+        "one-event-for-any": ("SEQ(A a, B b) WHERE skip_till_any_match(a, b)", "SEQ(A a, B b)", NO_MATCH),
     },
 }
 """Of each finding that the query or the answer shows: a query that it fits, one that fits none, and the answer."""
