@@ -647,8 +647,8 @@ def unmeasured(known: str | None, span: Span | None) -> Iterator[Problem]:
 def lacking(
     holder: str, attribute: str, held: frozenset[str], schema: Schema | None, span: Span | None
 ) -> Iterator[Problem]:
-    """Yield a problem if an event type in `held` lacks the attribute. holder: the name, in messages, of what holds
-    events of these types, such as a variable.
+    """Yield a problem if an event type in `held` lacks the attribute. holder: what holds events of these types, such as
+    a variable, as messages name it.
     """
     if schema is None:
         return

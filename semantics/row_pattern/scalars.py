@@ -591,7 +591,7 @@ def key_value(e: rows.Expression, row: Mapping[str, Value], reading: RowReading)
 
 
 def columns_in(q: MatchRecognize) -> Iterator[rows.RowColumn]:
-    """Yield all mentions of columns in a clause."""
+    """Yield all columns that a clause mentions, with repetitions."""
     for e in (*q.keys, *q.expressions):
         yield from (node for node in subtrees(e) if isinstance(node, rows.RowColumn))
 

@@ -200,9 +200,7 @@ def why_of(result: CaseResult, held: Mapping[str, str] = {}) -> str:
 
 
 def first_difference(result: CaseResult) -> Match | None:
-    """Return the first match that is missing, or else the first that is wrong; None if that has events outside the
-    stream.
-    """
+    """Return the first missing match, or else the first wrong one; None if this match has events outside the stream."""
     if result.outcome not in ("failed", "error", "crashed", "timeout", "memory", "protocol"):
         return None
     expected, got = set(result.case.matches), set(result.matches or ())

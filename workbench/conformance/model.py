@@ -363,7 +363,7 @@ def difference(expected: set[Match], got: set[Match]) -> str:
 def format_matches(matches: Collection[Match], most: int = 6, beside: Collection[Match] = ()) -> str:
     """Return some matches as text: events, position, bindings and result of each.
 
-    beside: the matches with which they are compared. Match numbers are added where two would have the same text.
+    beside: the matches with which they are compared. Match numbers are added if two matches would have the same text.
     """
     others: dict[str, set[Match]] = {}
     for match in beside:

@@ -367,7 +367,8 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
     def _nearest(self, rule: SigmaCorrelation, i: int, of: list[AlertOccurrence], window: list[AlertOccurrence]) -> str:
         """Return a text with the nearest occurrences of rule i, which does not occur in a window.
 
-        A later occurrence is too late by the time to the latest part of the window that has the other rules it needs.
+        The latest part of the window that has enough of the other rules decides whether a later occurrence is too late:
+        it must come within the timespan after the beginning of this part.
         """
         w, last, part = rule.seconds * SECOND, window[-1], rule.rules[i]
         own = sorted((o for o in of if o.rule == i), key=lambda o: o.time)

@@ -1,4 +1,6 @@
-"""Hypotheses about funnels, as axes: the readings of ClickHouse, and conditions on absent attributes."""
+"""Hypotheses about funnels, as axes (aspects of meaning): the meanings of ClickHouse, and of conditions on absent
+attributes.
+"""
 
 from __future__ import annotations
 
