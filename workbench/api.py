@@ -176,7 +176,8 @@ def _format_language_options(languages: Iterable[str]) -> str:
 def _foreign_sign(language: Language[Any], text: str, error: Span | None) -> tuple[str, Span] | None:
     """Return the language's hint about a word or sign at or just before an error, and its place in the text.
 
-    Return None if there is no hint. The key of a hint may include the word before: "WHERE {" is "{" after WHERE.
+    Return None if there is no hint. The key of a hint may include the word before: "WHERE {" is "{" after WHERE; "[ ."
+    is "." in a condition.
     """
     if error is None:
         return None
@@ -189,6 +190,7 @@ def _foreign_sign(language: Language[Any], text: str, error: Span | None) -> tup
     if call and (key := f"{call[1].upper()} (") in language.syntax.foreign:
         return language.syntax.foreign[key], Span(call.start(1), call.end(1))
     starts = [error.start]
+    in_condition = head.count("[") > head.count("]") or re.search(r"\bFILTER\b", head)
     before = re.search(r"[=<|]\Z|(?:(\w+)\s+)?(\w+)\s+\Z", text[: error.start])
     if before and not text.startswith("(", error.start):
         starts += [before.start(group) for group in (2, 0) if before.start(group) >= 0]
@@ -201,7 +203,7 @@ def _foreign_sign(language: Language[Any], text: str, error: Span | None) -> tup
         for sign in sorted(signs, key=len, reverse=True):
             if sign == "like":  # CEL also has `like`, so the error is in the pattern after it
                 continue
-            for key in (f"{preceding[1]} {sign}" if preceding else sign, sign):
+            for key in (f"{preceding[1]} {sign}" if preceding else sign, f"[ {sign}" if in_condition else sign, sign):
                 if key.upper() in language.syntax.foreign:
                     return language.syntax.foreign[key.upper()], Span(start, start + len(sign))
     return None

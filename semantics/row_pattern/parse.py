@@ -672,6 +672,7 @@ TERMINALS = {
 ONLY_IN = {"ROWS PER MATCH": "MATCH_RECOGNIZE", "ROWS BETWEEN": "WINDOW", "INITIAL or SEEK": "WINDOW"}
 REQUIRED = {"MATCH_RECOGNIZE": ("PATTERN",), "WINDOW": ("ROWS BETWEEN", "PATTERN")}
 ANY_ROW = "'.' is not expected here; for any row write a variable without a condition, such as X in PATTERN (A X* B)"
+PATH = "'.' is not expected here; quote a name with dots, as in A.\"page.device\""
 ONE, ROWS_AWAY = "one argument, as in {}(price)", "an expression and a number of rows, as in {}(price, 2)"
 TAKES = {"COUNT": ONE, "AGGREGATE": ONE, "_ABS": ONE, "PHYSICAL": ROWS_AWAY, "LOGICAL": ROWS_AWAY}
 """The arguments of each function that takes a fixed number of them, by the terminal of its name."""
@@ -701,6 +702,8 @@ def explained_clause(error: UnexpectedInput, text: str, parser: Lark) -> ParseEr
         return ParseError(f"{text[span.start : span.end]!r} is not expected here; {advice}", span)
     if text[span.start] == '"' and span.end == span.start + 1:
         return ParseError("the name in quotation marks does not end; write a string with '…', not \"…\"", span)
+    if text[span.start] == "." and kinds[-1] in ("NAME", "QUOTED_NAME"):
+        return ParseError(PATH, span)
     message = _other_query(text[span.start :])
     if message is None and depth == 1 and (begun := _begun(text, span.start, tokens)) is not None:
         part, span_ = begun

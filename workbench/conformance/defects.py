@@ -960,44 +960,64 @@ class Smallest:
 
 @dataclass(frozen=True)
 class LogCause:
-    """A hypothesis as axis=value, others that fit equally well, and the evidence that it explains."""
+    """A hypothesis as axis=value, others that fit equally well, and the evidence that it explains.
+
+    checked: the number of rightly reported matches that it was found to report too.
+    """
 
     name: str
     alike: tuple[str, ...]
     explains: tuple[Evidence, ...]
     smallest: Smallest | None
+    checked: int = 0
 
 
 def causes(
-    query: str, language: str, evidence: Iterable[Evidence], progress: Progress = lambda what, done, total: None
+    query: str,
+    language: str,
+    evidence: Iterable[Evidence],
+    progress: Progress = lambda what, done, total: None,
+    right: Sequence[tuple[Piece, PlainMatch]] = (),
 ) -> tuple[list[LogCause], list[Evidence]]:
     """Return a small set of hypotheses that explain the reports, and the evidence that they do not explain.
 
-    In each round the hypothesis that explains most is selected, and the evidence that it explains is removed. Raises
-    ParseError.
+    right: matches that were reported rightly, anywhere in the log; a hypothesis that does not report one of them is
+    refuted. In each round the hypothesis that explains most is selected, and the evidence that it explains is removed.
+    Raises ParseError.
     """
     LANGUAGES[language].syntax.parse(query)
     left, found, unknown = list(evidence), list[LogCause](), list[Evidence]()
     total = len(left)
-    known: dict[tuple[str, int], bool] = {}
+    known: dict[tuple[str, int], Report | CerifyError | None] = {}
+    kept: dict[str, int | None] = {}  # by hypothesis, the right matches that it reports; None: it is refuted
 
-    def reports(name: str, piece: Piece) -> bool:
-        key = name, id(piece)
+    def predicted(name: str, S: Stream) -> Report | CerifyError | None:
+        key = name, id(S)
         if key not in known:
-            known[key] = False
-            with suppress(CerifyError):
-                said = SUSPECTS[language][name](query, piece.S)
-                known[key] = said is not None and piece.reported == {(n, C) for n, C in said if n < len(piece.S)}
+            try:
+                said = SUSPECTS[language][name](query, S)
+                known[key] = said if said is None else frozenset((n, C) for n, C in said if n < len(S))
+            except CerifyError as error:
+                known[key] = error
         return known[key]
 
     def explains(name: str, one: Evidence) -> bool:
-        return all(reports(name, piece) for piece in (one.piece, *one.beside))
+        return all(predicted(name, piece.S) == piece.reported for piece in (one.piece, *one.beside))
+
+    def stands(name: str) -> bool:
+        if name not in kept:
+            said = [(predicted(name, piece.S), about) for piece, about in right]
+            judged = [(report, about) for report, about in said if not isinstance(report, CerifyError)]
+            agrees = all(report is not None and about in report for report, about in judged)
+            kept[name] = len(judged) if agrees else None
+        return kept[name] is not None
 
     while left:
         progress("looking for causes", total - len(left), total)
         some = left[:TOGETHER]
         number = {name: sum(explains(name, one) for one in some) for name in SUSPECTS[language]}
-        most = max(number.values())
+        number = {name: n for name, n in number.items() if n and stands(name)}
+        most = max(number.values(), default=0)
         if not most:
             unknown, left = [*unknown, *some], left[TOGETHER:]
             continue
@@ -1006,7 +1026,7 @@ def causes(
         left = [one for one in left if not explains(names[0], one)]
         alike = tuple(name for name in names[1:] if all(explains(name, one) for one in explained))
         small = smallest(query, language, SUSPECTS[language][names[0]], [one.piece for one in explained])
-        found.append(LogCause(names[0], alike, tuple(explained), small))
+        found.append(LogCause(names[0], alike, tuple(explained), small, kept[names[0]] or 0))
     progress("looking for causes", total, total)
     return found, unknown
 

@@ -844,6 +844,7 @@ FOREIGN: Mapping[str, str] = {
         "NOT stands in brackets, as in FILTER T[not x > 3]; for no C in between write A ; (B UNLESS C)",
     ),
     ".": 'conditions stand after FILTER, as in T FILTER T.x > 3; quote a name with a dot: "user.id"',
+    "[ .": 'quote a name with a dot: "user.id"',
     "EVERY": "{title} has no {word}: it always reports all matches; leave the word out",
     "BY": "PARTITION BY takes attributes in brackets, as in PARTITION BY [id]",
     **dict.fromkeys(

@@ -1,11 +1,14 @@
 """Audit an engine's log: compare its reports with the matches of a query, and find causes of the divergences.
 
-To explain a divergence, a piece of the log is cut out around it, from the first event of the match to the last.
+To explain a divergence, a piece of the log is cut out around it, from the first event of the match to the one that
+follows the last, or under a window of SASE+ to the first event after the window: otherwise the end of the piece would
+decide what the log's events decided.
 """
 
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -35,19 +38,34 @@ from cerify.draw.diagram import page
 from cerify.draw.timeline import Presence, Row, every_column, timeline
 from cerify.languages import DEFAULT
 from cerify.semantics.arguments import Budget, require_keywords
-from cerify.semantics.errors import CerifyError, InputError
+from cerify.semantics.errors import CerifyError, InputError, QueryWarning
 from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.json_events import json_of_event
 from cerify.spark.batch import match
-from cerify.spark.columns import EventColumns, column, columns_of, with_fields
+from cerify.spark.columns import (
+    TIMES,
+    EventColumns,
+    column,
+    columns_of,
+    seconds_after,
+    utc_micros,
+    with_fields,
+)
 from cerify.spark.rows import Columns, events_of
 from cerify.spark.runs import SparkQuery
 from cerify.spark.transport import worker_errors
 
-NUMBER, ID, PLACE = "cerify_number", "cerify_id", "cerify_place"
+NUMBER, ID, PLACE, MICROS = "cerify_number", "cerify_id", "cerify_place", "cerify_micros"
 REPORTED = "reported"  # the kind of reports of the same engine that are no divergences
 BESIDE = 3  # such reports for each key
+RIGHT = 48  # matches that were reported rightly, with which each cause is compared
 LONGEST = 16  # events of a piece; a longer one loses the first events that no verdict names
+
+
+Nearby: TypeAlias = tuple[Any, Sequence[Any], bool | None]
+"""The position and events of a report (None), of a match that is due and was not reported (True), or of a report that
+is not due (False).
+"""
 
 
 @dataclass(frozen=True)
@@ -57,6 +75,7 @@ class Divergence:
     piece: the part of the log around the divergence, if that part alone shows it. about: the match that is due, or that
     is reported but not due. reported_at: the position at which the match was reported. disputed: whether the plain
     definition and the interpreter have different matches over the piece, so that cerify itself is wrong there.
+    faithful: whether over the piece alone exactly those matches are due that are due in the log.
     """
 
     verdict: Mapping[str, Any]
@@ -64,6 +83,7 @@ class Divergence:
     about: PlainMatch | None = None
     reported_at: int | None = None
     disputed: bool = False
+    faithful: bool = False
 
     @property
     def kind(self) -> str:
@@ -100,40 +120,60 @@ def beside(rows: Sequence[Mapping[str, Any]], reported: DataFrame, keys: Sequenc
     return [{**(found := row.asDict(recursive=True)), **at, "reported_at": found["at"]} for row in some.collect()]
 
 
+def rightly_reported(reported: DataFrame, verdicts: DataFrame, keys: Sequence[str]) -> list[dict[str, Any]]:
+    """Return some reports from all keys that no verdict is about, as rows with the columns of verdicts."""
+    names = [*keys, "at", "events"]
+    well = reported.select(*map(column, keys), "at", _in_order("events")).dropna(subset=names)
+    wrong = verdicts.select(*map(column, keys), F.col("reported_at").alias("at"), "events")
+    size = F.row_number().over(Window.partitionBy(F.size("events")).orderBy(F.xxhash64(*map(column, names))))
+    some = well.join(wrong, names, "left_anti").withColumn("turn", size).where(F.col("turn") <= RIGHT).drop("turn")
+    rows = [row.asDict(recursive=True) for row in some.collect()]
+    at = {"kind": REPORTED, "at": None, "times": 1}
+    return [{**row, **at, "reported_at": row["at"]} for row in rows[:: -(-len(rows) // RIGHT) or 1]]
+
+
 def divergences(
     rows: Sequence[Mapping[str, Any]],
     events: DataFrame,
     id_: str,
     reported: DataFrame,
+    verdicts: DataFrame,
     columns: Columns,
     query: SparkQuery,
 ) -> Iterator[Divergence]:
-    """Yield the verdicts with their pieces. events: the log; id_: its column of ids; reported: the reports."""
-    spans = _spans(rows, events, columns, id_)
-    nearby = _reports_nearby(rows, spans, reported, columns)
+    """Yield the verdicts with their pieces. events: the log; id_: its column of ids; reported: the reports; verdicts:
+    all verdicts on these.
+    """
+    spans = _spans(rows, events, columns, id_, seconds_after(query.parsed))
+    nearby = _reports_nearby(rows, spans, reported, verdicts, columns)
     for number, row in enumerate(rows):
         if number not in spans:
             yield Divergence(row)
             continue
         ids, table = spans[number]
-        named = {row["at"], row["reported_at"], *(row["events"] or ())}
-        kept = _select_events([i in named for i in ids])
-        ids = [ids[i] for i in kept]
-        yield _divergence(row, ids, Stream.from_table(table.take(kept), query.schema), nearby.get(number, []), query)
+        named = [one in {row["at"], row["reported_at"], *(row["events"] or ())} for one in ids]
+        found = Divergence(row)
+        for most in (LONGEST, sum(named) + 1):
+            kept = _select_events(named, most)
+            S = Stream.from_table(table.take(kept), query.schema)
+            one = _divergence(row, [ids[i] for i in kept], S, nearby.get(number, []), query)
+            found = one if one.faithful or found.piece is None else found
+            if found.faithful or len(named) <= most:
+                break
+        yield found
 
 
 def _divergence(
-    row: Mapping[str, Any],
-    ids: Sequence[Any],
-    S: Stream,
-    nearby: Sequence[tuple[Any, Sequence[Any]]],
-    query: SparkQuery,
+    row: Mapping[str, Any], ids: Sequence[Any], S: Stream, nearby: Sequence[Nearby], query: SparkQuery
 ) -> Divergence:
     number = {one: i for i, one in enumerate(ids)}
 
     def place(at: Any, events: Sequence[Any]) -> PlainMatch | None:
         inside = {at, *events} <= number.keys()
         return (number[at], tuple(sorted(number[e] for e in events))) if inside else None
+
+    def places(is_due: bool | None) -> Report:
+        return frozenset(found for at, events, due in nearby if due is is_due and (found := place(at, events)))
 
     due = row["at"] is not None or row["kind"] == REPORTED
     about = place(row["reported_at"] if row["at"] is None else row["at"], row["events"] or ())
@@ -145,25 +185,28 @@ def _divergence(
         return Divergence(row)
     if row["kind"] != REPORTED and (about in expected) != due:
         return Divergence(row)  # it depends on events before the piece
-    reported = frozenset(found for at, events in nearby if (found := place(at, events)) is not None)
+    reported = places(None)
     second = second_opinion(query.language, query.parsed, S, "matches")
     disputed = second is not None and expected != {(match.at, match.events) for match in second}
-    return Divergence(row, Piece(S, expected, reported), about, number.get(row["reported_at"]), disputed)
+    faithful = expected == (reported - places(False)) | places(True)
+    return Divergence(row, Piece(S, expected, reported), about, number.get(row["reported_at"]), disputed, faithful)
 
 
-def _select_events(named: Sequence[bool]) -> list[int]:
-    """Return the indices of the events of a piece: all named events, and the last of the other events."""
+def _select_events(named: Sequence[bool], most: int) -> list[int]:
+    """Return the indices of at most so many events of a piece: all named events, and the last of the other events."""
     others = [i for i, is_named in enumerate(named) if not is_named]
-    room = max(0, LONGEST - sum(named))
+    room = max(0, most - sum(named))
     return sorted(
         {i for i, is_named in enumerate(named) if is_named} | set(others[len(others) - room :] if room else ())
     )
 
 
 def _spans(
-    rows: Sequence[Mapping[str, Any]], events: DataFrame, columns: Columns, id_: str
+    rows: Sequence[Mapping[str, Any]], events: DataFrame, columns: Columns, id_: str, seconds: float | None
 ) -> dict[int, tuple[list[Any], pa.Table]]:
-    """Return for each verdict the ids and the table of its key's events, from the first named event to the last."""
+    """Return for each verdict the ids and the table of its key's events, from the first named event to the one after
+    the last; with seconds, to the first event that is later than the first one by more.
+    """
     keys = list(columns.keys)
     named = [
         (*(row[name] for name in keys), number, one)
@@ -171,18 +214,41 @@ def _spans(
         if row["kind"] != "malformed"
         for one in {row["at"], row["reported_at"], *row["events"]} - {None}
     ]
-    log = events.select(*map(column, columns.all_columns), column(id_).alias(ID), struct_of(columns).alias(PLACE))
+    micros = F.lit(0) if seconds is None or columns.time is None else _micros(events, columns.time)
+    log = events.select(
+        *map(column, columns.all_columns),
+        column(id_).alias(ID),
+        struct_of(columns).alias(PLACE),
+        micros.alias(MICROS),
+    )
     kinds = [*(log.schema[name] for name in keys), T.StructField(NUMBER, T.IntegerType()), log.schema[ID]]
     names = F.broadcast(events.sparkSession.createDataFrame(named, T.StructType(kinds)))
+    first, last, begins = "cerify_first", "cerify_last", "cerify_begins"
+    group = [F.col(NUMBER), *map(column, keys)]
     ends = (
         log.join(names, [*keys, ID])
-        .groupBy(NUMBER, *map(column, keys))
-        .agg(F.min(PLACE).alias("cerify_first"), F.max(PLACE).alias("cerify_last"))
+        .groupBy(*group)
+        .agg(F.min(PLACE).alias(first), F.max(PLACE).alias(last), F.min(MICROS).alias(begins))
     )
-    inside = log.join(F.broadcast(ends), keys) if keys else log.crossJoin(F.broadcast(ends))
-    inside = inside.where(F.col(PLACE).between(F.col("cerify_first"), F.col("cerify_last")))
+    followed = _beside(log, ends, keys).where(F.col(PLACE) > F.col(last))
+    end = F.min(PLACE)
+    if seconds is not None:
+        over = F.col(MICROS) > F.col(begins) + F.lit(round(seconds * 1_000_000))
+        end = F.coalesce(F.min(F.when(over, F.col(PLACE))), F.max(PLACE))
+    ends = ends.join(followed.groupBy(*group).agg(end.alias("cerify_end")), [NUMBER, *keys], "left")
+    inside = _beside(log, ends, keys).where(F.col(PLACE).between(F.col(first), F.coalesce("cerify_end", last)))
     wanted = inside.orderBy(NUMBER, PLACE).select(NUMBER, ID, *map(column, columns.all_columns))
     return dict(_by_number(wanted.toArrow(), columns))
+
+
+def _beside(log: DataFrame, ends: DataFrame, keys: Sequence[str]) -> DataFrame:
+    return log.join(F.broadcast(ends), list(keys)) if keys else log.crossJoin(F.broadcast(ends))
+
+
+def _micros(events: DataFrame, time: str) -> Column:
+    if isinstance(events.schema[time].dataType, TIMES):
+        return utc_micros(events.schema, time)  # type: ignore[no-any-return]
+    return (column(time).cast("double") * 1_000_000).cast("bigint")  # type: ignore[no-any-return]
 
 
 def _by_number(table: pa.Table, columns: Columns) -> Iterator[tuple[int, tuple[list[Any], pa.Table]]]:
@@ -197,16 +263,25 @@ def _reports_nearby(
     rows: Sequence[Mapping[str, Any]],
     spans: Mapping[int, tuple[Sequence[Any], pa.Table]],
     reported: DataFrame,
+    verdicts: DataFrame,
     columns: Columns,
-) -> dict[int, list[tuple[Any, list[Any]]]]:
-    """Return for each verdict the reports at the events of its piece."""
+) -> dict[int, list[Nearby]]:
+    """Return for each verdict the reports at the events of its piece, and what the verdicts say of these events."""
     keys = list(columns.keys)
     ids = [(*(rows[number][name] for name in keys), number, one) for number, (ids, _) in spans.items() for one in ids]
     kinds = [*(reported.schema[name] for name in keys), T.StructField(NUMBER, T.IntegerType()), reported.schema["at"]]
     at = F.broadcast(reported.sparkSession.createDataFrame(ids, T.StructType(kinds)))
-    found: dict[int, list[tuple[Any, list[Any]]]] = {}
-    for row in reported.join(at, [*keys, "at"]).select(NUMBER, "at", "events").collect():
-        found.setdefault(row[NUMBER], []).append((row["at"], row["events"]))
+    wrong = verdicts.where(F.col("kind") != "duplicated")
+
+    def parts(df: DataFrame, at: str, due: bool | None) -> DataFrame:
+        is_due = F.lit(due).cast("boolean").alias("due")
+        return df.select(*map(column, keys), F.col(at).alias("at"), "events", is_due)
+
+    every = parts(reported, "at", None).unionByName(parts(wrong, "at", True))
+    every = every.unionByName(parts(wrong, "reported_at", False))
+    found: dict[int, list[Nearby]] = {}
+    for row in every.join(at, [*keys, "at"]).select(NUMBER, "at", "events", "due").collect():
+        found.setdefault(row[NUMBER], []).append((row["at"], row["events"], row["due"]))
     return found
 
 
@@ -407,19 +482,26 @@ class Audit:
     @worker_errors()
     def findings(self, samples: int = SAMPLES, progress: Progress = lambda what, done, total: None) -> Findings:
         """Return the causes of a sample of the verdicts of each kind, with shrunk cases, computed on the driver."""
-        stored = self.verdicts.persist()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", QueryWarning)  # a piece of a log may lack what the query names
+            return self._findings(samples, progress)
+
+    def _findings(self, samples: int, progress: Progress) -> Findings:
+        stored, keys = self.verdicts.persist(), self._columns.keys
         try:
             counts = stored.groupBy("kind").count().orderBy("kind").collect()
-            rows = sampled(stored, self._columns.keys, samples)
+            rows = sampled(stored, keys, samples)
+            if not rows:
+                return Findings(self.query, {}, (), (), 0)
+            others = beside(rows, self._reported, keys)
+            every = [*rows, *others, *rightly_reported(self._reported, stored, keys)]
+            found = list(divergences(every, self._events, self._id, self._reported, stored, self._columns, self.query))
         finally:
             stored.unpersist()
-        if not rows:
-            return Findings(self.query, {}, (), (), 0)
-        both = [*rows, *beside(rows, self._reported, self._columns.keys)]
-        found = list(divergences(both, self._events, self._id, self._reported, self._columns, self.query))
-        own, others = found[: len(rows)], found[len(rows) :]
-        evidence = self._evidence([d for d in own if not d.disputed], others)
-        known, _ = causes(self.query.text, self.query.language, evidence, progress)
+        own, near, elsewhere = found[: len(rows)], found[len(rows) :][: len(others)], found[len(rows) + len(others) :]
+        evidence = self._evidence([d for d in own if d.faithful and not d.disputed], near)
+        right = [(d.piece, d.about) for d in elsewhere if d.faithful and d.piece is not None and d.about is not None]
+        known, _ = causes(self.query.text, self.query.language, evidence, progress, right)
         of_piece = {id(d.piece): d for d in own if d.piece is not None}
         explained = [(cause, [of_piece.pop(id(one.piece)) for one in cause.explains]) for cause in known]
         left = [d for d in own if d.piece is None or id(d.piece) in of_piece]
@@ -437,7 +519,7 @@ class Audit:
         """
         of_key: dict[tuple[Any, ...], list[Piece]] = {}
         for other in others:
-            if other.piece is not None:
+            if other.piece is not None and other.faithful:
                 of_key.setdefault(self._key(other), []).append(other.piece)
         pieces = [(d.piece, self._key(d)) for d in found if d.piece is not None and d.kind not in NO_SEMANTICS]
         pieces.sort(key=lambda pair: len(pair[0].S))
@@ -571,7 +653,8 @@ def views(findings: Findings) -> Iterator[AuditView]:
 def _with_cause(one: ExplainedRows) -> AuditView:
     cause, small = one.cause, one.cause.smallest
     alike = f" Or {', or '.join(cause.alike)}: the sample does not decide." if cause.alike else ""
-    note = f"Explains {one.sampled} of the sample ({', '.join(one.kinds)}).{alike}"
+    checked = f" Rightly reported matches that could refute it, and do not: {cause.checked:,}."
+    note = f"Explains {one.sampled} of the sample ({', '.join(one.kinds)}).{checked}{alike}"
     if small is None:
         return AuditView(cause.name, note, "", None, frozenset(), frozenset(), one.verdicts)
     return AuditView(cause.name, note, small.query, small.S, small.expected, small.reported, one.verdicts)

@@ -32,6 +32,7 @@ from cerify.spark.columns import (
     selected,
     warn_of_misfits,
     with_fields,
+    with_kept_in_row,
     with_named,
 )
 from cerify.spark.rows import REASONS as INVALID
@@ -109,6 +110,7 @@ def match(df: DataFrame, query: str, **options: Unpack[MatchOptions]) -> DataFra
     )
     if prepared.on_error == "aside":
         found = map_in_arrow(_group_rows(df, columns, prepared.clustered), task, prepared.answer)
+        found = with_kept_in_row(found, columns.id, options.get("keep"))
         return found if observation is None else found.observe(observation, *count_kinds(MATCH, *INVALID))
     if observation is not None:
         nothing = reduce(or_, (keyless(df, name) for name in columns.keys), F.lit(False))

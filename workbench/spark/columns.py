@@ -31,6 +31,7 @@ from cerify.semantics.time_columns import LAST_SECOND, PER_SECOND, TimeReading
 from cerify.semantics.values import TimeUnit, ValueType
 from cerify.spark.rows import Columns, unused
 from cerify.spark.runs import SparkQuery
+from cerify.spark.transport import ROW
 
 NAMED_BY_TYPE = frozenset({CATEGORY, TIMESTAMP, TIME})  # fields of EQL that every event has
 WHOLE = (T.ByteType, T.ShortType, T.IntegerType, T.LongType)
@@ -144,8 +145,10 @@ def _attributes(rows: T.StructType, query: SparkQuery, listed: Sequence[str]) ->
 def require_frame(df: object) -> None:
     """Raise InputError unless this is a Spark data frame."""
     if not hasattr(df, "isStreaming"):
+        kind = type(df)
+        whose = "" if kind.__module__ == "builtins" else f" of {kind.__module__.partition('.')[0]}"
         raise InputError(
-            f"expected a data frame of Spark, not {type(df).__name__}; for events in Python use cerify.match"
+            f"expected a data frame of Spark, not {kind.__name__}{whose}; for events in Python use cerify.match"
         )
 
 
@@ -279,6 +282,11 @@ def mentioned(query: Any) -> tuple[set[str], bool]:
             value = getattr(node, field, ())
             named.update([value] if isinstance(value, str) else value if isinstance(value, tuple) else ())
     return named, timed
+
+
+def seconds_after(query: Any) -> float | None:
+    """Return the longest window of SASE+ in a query, in seconds: what follows a match may decide on it. None: none."""
+    return max((node.seconds for node in _nodes(query) if isinstance(node, sase.SaseWindow)), default=None)
 
 
 def event_types(query: Any) -> set[str]:
@@ -485,7 +493,10 @@ def resolved(
             return add(purpose, name_of(_value(purpose, one)), one)
         if one in rows.names or "." not in one:
             return one
-        name = field_at(rows, one, purpose).name
+        found = field_at(rows, one, purpose)
+        if purpose in ("order_by", "partition_by"):
+            require_sortable(T.StructType([T.StructField(one, found.dataType)]), one)
+        name = found.name
         if name in rows.names:
             raise InputError(f"{one}: there is a column {name!r} too; write F.col({one!r}).alias(…)")
         return add(purpose, name, one)
@@ -526,6 +537,20 @@ def kept_columns(
         if str(found.setdefault(name, one)) != str(one):
             raise InputError(f"keep: two columns would have the name {name!r}; give one of them another name by alias")
     return found
+
+
+def with_kept_in_row(answer: DataFrame, event: str | None, keep: object) -> DataFrame:
+    """Return the answer; with keep, the column ROW has the fields of the struct `event` in place of this struct."""
+    if not keep or event is None:
+        return answer
+    kind = answer.schema[ROW].dataType
+    assert isinstance(kind, T.StructType)
+    inner = kind[event].dataType
+    assert isinstance(inner, T.StructType)
+    row = F.col(ROW)
+    parts = {name: row[name] for name in kind.names if name != event}
+    parts = {name: row[event][name] for name in inner.names if name not in parts} | parts
+    return answer.withColumn(ROW, F.when(row.isNotNull(), F.struct(*(of.alias(name) for name, of in parts.items()))))
 
 
 def list_columns(purpose: str, given: ColumnName | Sequence[ColumnName] | None) -> Sequence[ColumnName]:

@@ -44,6 +44,7 @@ from cerify.spark.columns import (
     utc_micros,
     warn_of_misfits,
     with_fields,
+    with_kept_in_row,
     with_named,
 )
 from cerify.spark.keyed_streams import (
@@ -135,13 +136,14 @@ def match_stream(
 
     plan, blobs = prepared.plan.to_json(), T.StructType([*prepared.keys, T.StructField(ROWS, T.BinaryType())])
     # the blobs have no column of times, so that Spark does not drop late rows, which belong into the answer
-    return (
+    answer = (
         map_in_arrow(df, partial(_packed, plan=plan), blobs)
         .groupBy(*(field.name for field in prepared.keys))
         .transformWithState(Processor(plan, prepared.plan.query.predicates), prepared.yielded, "append", "EventTime")
         .mapInArrow(partial(unpacked_rows, plan=plan), prepared.answer)
-        .observe(observe, *count_kinds(MATCH, *REASONS))
     )
+    answer = with_kept_in_row(answer, prepared.plan.columns.id, options.get("keep"))
+    return answer.observe(observe, *count_kinds(MATCH, *REASONS))
 
 
 def matches(answer: DataFrame) -> DataFrame:
@@ -360,7 +362,8 @@ def match_rest(df: DataFrame, query: str, *, checkpoint: str, **options: Unpack[
     blobs = blobs_of(df, prepared, checkpoint).where(F.col(HELD).isNotNull() | F.col(f"{KEPT}.first").isNotNull())
     plan, predicates = prepared.plan.to_json(), prepared.plan.query.predicates
     found = blobs.mapInArrow(partial(_remaining, plan=plan, predicates=predicates), prepared.yielded)
-    return found.mapInArrow(partial(unpacked_rows, plan=plan), prepared.answer)
+    answer = found.mapInArrow(partial(unpacked_rows, plan=plan), prepared.answer)
+    return with_kept_in_row(answer, prepared.plan.columns.id, options.get("keep"))
 
 
 def _remaining(batches: Iterable[pa.RecordBatch], plan: str, predicates: Predicates) -> Iterator[pa.RecordBatch]:

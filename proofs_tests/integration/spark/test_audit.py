@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pytest
 
 from cerify import match
-from cerify.semantics.errors import InputError, ParseError
+from cerify.semantics.errors import InputError, ParseError, QueryWarning
 from cerify.semantics.events import Event, Stream
 
 if TYPE_CHECKING:
@@ -203,3 +203,42 @@ def test_a_report_without_a_key(events: DataFrame, spark: SparkSession) -> None:
     kinds = [row["kind"] for row in audit(events, broken, QUERY, **COLUMNS).verdicts.collect()]
     assert kinds.count("malformed") == 4
     assert set(kinds) == {"malformed", "missing"}
+
+
+ABSENCE = "PATTERN SEQ(C c, ~P p) WITHIN 30 minutes"
+BY_USER: dict[str, Any] = {"order_by": "time", "id_col": "id", "partition_by": "u"}
+
+
+def absences(spark: SparkSession, rows: list[tuple[str, int, int, str]], right: list[tuple[str, int]]) -> Findings:
+    """The findings about an engine that reports the absence after these events only."""
+    from cerify.spark.auditing import audit
+
+    events = spark.createDataFrame(rows, "u string, id long, time long, type string").coalesce(1)
+    reported = spark.createDataFrame([(u, at, [at]) for u, at in right], "u string, at long, events array<long>")
+    return audit(events, reported.coalesce(1), ABSENCE, language="sase", **BY_USER).findings()
+
+
+def named(findings: Findings) -> set[str]:
+    return {name for one in findings.explained for name in (one.cause.name, *one.cause.alike)}
+
+
+def test_what_follows_the_window_is_part_of_the_evidence(spark: SparkSession, recwarn: pytest.WarningsRecorder) -> None:
+    """The stream goes on after the window, so that its end is no cause; and experiments print no warnings."""
+    found = named(absences(spark, [("a", 1, 0, "C"), ("a", 2, 600, "V"), ("a", 3, 7200, "P")], []))
+    assert found == {"window=unlimited"}
+    assert not [one for one in recwarn if issubclass(one.category, QueryWarning)]
+
+
+def test_right_reports_of_other_keys_refute_a_cause(spark: SparkSession) -> None:
+    rows = [(u, i, i * 10, "C") for i, u in enumerate("abc")]
+    assert "stream_end=waits" in named(absences(spark, rows, []))
+    assert not named(absences(spark, rows, [("b", 1), ("c", 2)]))
+
+
+def test_the_findings_say_how_much_was_checked(spark: SparkSession) -> None:
+    from cerify.spark.auditing import text
+
+    rows = [("a", 1, 0, "C"), ("a", 2, 7200, "P"), ("b", 3, 0, "C"), ("b", 4, 7200, "V")]
+    found = absences(spark, rows, [("b", 3)])
+    assert "window=unlimited" in named(found)
+    assert "Rightly reported matches that could refute it, and do not: 1." in text(found)

@@ -161,8 +161,43 @@ def test_what_is_no_data_frame() -> None:
         lambda: key_costs(events, "A", order_by="ts", partition_by="k"),
         lambda: describe(events, "A", order_by="ts"),
     ):
-        with pytest.raises(InputError, match="a data frame of Spark, not list"):
+        with pytest.raises(InputError, match="a data frame of Spark, not list;"):
             use()
+    import pandas as pd
+
+    frame: Any = pd.DataFrame(events)
+    with pytest.raises(InputError, match="a data frame of Spark, not DataFrame of pandas;"):
+        match(frame, "A")
+
+
+def test_a_struct_is_named_as_it_was_written() -> None:
+    from pyspark.sql import types as T
+
+    from cerify.spark.columns import resolved
+
+    device = T.StructType([T.StructField("os", T.StringType())])
+    rows = T.StructType([T.StructField("page", T.StructType([T.StructField("device", device)]))])
+    for purpose in ("order_by", "partition_by"):
+        with pytest.raises(InputError, match=r"column 'page\.device' is struct<os:string>"):
+            resolved(rows, {purpose: "page.device"}, str)
+
+
+def test_a_row_of_an_answer_has_no_column_of_our_own(spark: SparkSession, tmp_path: Path) -> None:
+    from pyspark.sql import functions as F
+
+    from cerify.spark import malformed, match_stream
+
+    df = spark.readStream.schema("k string, at timestamp, type string, id long, x long").json(str(tmp_path))
+    keep = ["x", (F.col("x") * 2).alias("twice")]
+    answer = match_stream(df, "A ; B", event_time="at", partition_by="k", id_col="id", keep=keep)
+    assert answer.select("row.*").columns == ["twice", "k", "at", "type", "id", "x"]
+    rest = spark.createDataFrame(
+        [("k", 1, "", 7, 3), ("k", 2, "A", 8, 4)], "k string, at long, type string, id long, x long"
+    )
+    found = match(rest, "A", order_by="at", partition_by="k", id_col="id", keep=keep, on_error="aside")
+    assert [row.asDict() for row in found.select("events", "row").collect() if row["row"] is None]
+    (row,) = malformed(found).collect()
+    assert (row["row"]["id"], row["row"]["x"], row["row"]["twice"], row["row"]["at"]) == (7, 3, 6, 1)
 
 
 def test_a_stream_is_looked_at_as_data_at_rest_is(spark: SparkSession, tmp_path: Path) -> None:

@@ -102,6 +102,13 @@ S = Stream(map(Event, "ABAB"))
             "T.tmp > 40",
             'conditions stand after FILTER, as in T FILTER T.x > 3; quote a name with a dot: "user.id"',
         ),
+        ("cel", "T[page.device.os = 'ios']", 'cerify: quote a name with a dot: "user.id"\n'),
+        ("cel", "T FILTER T.page.os = 'ios'", 'cerify: quote a name with a dot: "user.id"\n'),
+        (
+            "row-pattern",
+            "MATCH_RECOGNIZE (MEASURES FIRST(A.page.device.os) AS os PATTERN (A))",
+            'quote a name with dots, as in A."page.device"',
+        ),
         ("cel", "(A ; B) PARTITION BY [user.id]", 'quote a name with a dot: "user.id"'),
         ("sase", "PATTERN SEQ(A a, B b) WHERE [user.id]", 'quote a name with a dot, as in a."user.id"'),
         ("cel", "T FILTER T.tmp => 40", "CEL has no '=>'; write >=\n"),

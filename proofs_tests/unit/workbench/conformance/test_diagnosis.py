@@ -137,6 +137,18 @@ def test_a_match_that_is_lost_by_chance_has_no_cause() -> None:
     assert unknown == [Evidence(lost, (kept,))]
 
 
+def test_a_rightly_reported_match_of_another_key_refutes_what_would_not_report_it() -> None:
+    S, about = Stream([Event("A", {"x": 3}), Event("B"), Event("C")]), (2, (0, 1, 2))
+    right = evaluate_by_definition(QUERY, "cel", S)
+    lost = Evidence(Piece(S, right, frozenset()))
+    (cause, *_), _ = causes(QUERY, "cel", [lost])
+    assert cause.checked == 0
+    assert causes(QUERY, "cel", [lost], right=[(Piece(S, right, right), about)]) == ([], [lost])
+    (extra,) = pieces("comparison=inclusive", 1)
+    (cause, *_), _ = causes(QUERY, "cel", [Evidence(extra)], right=[(Piece(S, right, right), about)] * 3)
+    assert cause.checked == 3
+
+
 @pytest.mark.parametrize(
     ("language", "query", "wrong"),
     [
