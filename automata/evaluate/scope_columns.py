@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import filterfalse, repeat
 from math import floor, inf, isfinite, nextafter
 from sys import float_info
 from typing import Any, TypeAlias
@@ -328,8 +329,10 @@ class KeyTable:
             keys = [None if None in key else key for key in keys]
         kinds = tuple(kind for _, _, kind in columns)
         known = self.numbers.get(kinds, {})
-        numbers = (NO_KEY if key is None else known.get(key, UNKNOWN) for key in keys)
-        return EncodedKeys(codes, kinds, keys, np.fromiter(numbers, np.int32, len(keys)))
+        numbers = np.fromiter(map(known.get, keys, repeat(UNKNOWN)), np.int32, len(keys))
+        if keys.count(None):
+            numbers[[key is None for key in keys]] = NO_KEY
+        return EncodedKeys(codes, kinds, keys, numbers)
 
     def dump(self) -> list[Any]:
         """Return the table as JSON rows (kinds, keys, numbers)."""
@@ -363,11 +366,11 @@ class KeyTable:
     def number(self, encoded: EncodedKeys, new: NDArray[np.intp]) -> None:
         """Assign numbers to new keys of a batch; enough numbers must be free."""
         numbers = self.numbers.setdefault(encoded.kinds, {})
-        for x in new.tolist():
-            key = encoded.keys[x]
-            if key not in numbers:  # else it is equal to one before it, as 0.0 and -0.0 are
-                numbers[key] = self.free.pop()
-            encoded.numbers[x] = numbers[key]
+        keys = [encoded.keys[x] for x in new.tolist()]
+        fresh = dict.fromkeys(filterfalse(numbers.__contains__, keys))  # two keys may be equal, as 0.0 and -0.0 are
+        numbers.update(zip(fresh, reversed(self.free), strict=False))
+        del self.free[len(self.free) - len(fresh) :]
+        encoded.numbers[new] = np.fromiter(map(numbers.__getitem__, keys), np.int32, len(keys))
 
 
 def _json_of_key(key: Any) -> Any:

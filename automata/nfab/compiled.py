@@ -7,6 +7,7 @@ are looked for around the matches of the positive components.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from copy import copy
 from dataclasses import replace
 from functools import cached_property, reduce
@@ -17,7 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cerify.automata.evaluate.compiled import numba_required
-from cerify.automata.evaluate.tables import classified, pieces
+from cerify.automata.evaluate.tables import MatchBatch, classified, pieces
 from cerify.automata.nfab import evaluate
 from cerify.automata.nfab import opcodes as op
 from cerify.automata.nfab.evaluate import require_matches
@@ -333,6 +334,12 @@ class CompiledBlockRunner:
                 tables.append(self._table(*found))
         return pa.concat_tables(tables) if tables else self._no_matches
 
+    def match_batches(self, batch: Stream) -> Iterator[MatchBatch]:
+        """Yield the matches that the events of a batch complete, without bindings. Raises Unsupported."""
+        for S in pieces(batch, PIECE):
+            found, none = _certain(self._piece(S, True)), np.zeros(0, np.int32)
+            yield MatchBatch(found.events[found.offsets[1:] - 1], found.offsets, found.events, none)
+
     @cached_property
     def _no_matches(self) -> pa.Table:
         return self._table(*NONE)
@@ -355,6 +362,13 @@ class CompiledBlockRunner:
                 return found
             number += int(self._memory.numbers[op.FOUND]) if self._negated is None else len(found)
         return number
+
+    def tried_count_all(self, S: Stream) -> int | Unsupported:
+        """Return the number of matches of a whole stream, or Unsupported like `tried_count`."""
+        if isinstance(number := self.tried_count(S), Unsupported):
+            return number
+        at_end = self._stopped() if self._negated is None else self._ended(NONE)
+        return at_end if isinstance(at_end, Unsupported) else number + len(at_end)
 
     def finish(self) -> pa.Table:
         """Return the matches that the end of the stream completes, in a table as `advance` does. Raises Unsupported."""

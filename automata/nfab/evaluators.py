@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, assert_never
 
-from cerify.automata.evaluator import Counters, Evaluator
+from cerify.automata.evaluator import Batch, Counters, Evaluator
 from cerify.automata.nfab.compile import OF_PLACE, blocks_of
 from cerify.automata.nfab.evaluate import BlockRunner, StoredEvents, require_matches
 from cerify.automata.nfab.moves import fold_of, instantiated, values_in
@@ -391,13 +391,34 @@ class CompiledSaseEvaluator(BlockEvaluator):
         """
         from cerify.automata.nfab.compiled import bindings
 
-        if self.q.having is not None or any(k.negated for k in self.q.pattern):
-            return len(matches_of(self.q, S, bindings, self.reading, self.budget, self.operations))
-        runner = self.runner()
-        found = runner.tried_count(S)
-        if isinstance(found, Unsupported):
-            return ReadableSaseEvaluator(*self.remade()[1]).count_all(S)
-        return found + runner.finish_count()
+        if self.q.having is None:
+            number = self.runner().tried_count_all(S)
+            if not isinstance(number, Unsupported):
+                return number
+            if not any(k.negated for k in self.q.pattern):
+                return ReadableSaseEvaluator(*self.remade()[1]).count_all(S)
+        return len(matches_of(self.q, S, bindings, self.reading, self.budget, self.operations))
+
+    def tally(self, S: Stream) -> int:
+        """Return the number of matches like `count`. Only HAVING makes matches objects."""
+        if self.q.having is not None:
+            return len(self.push_stream(S))
+        return self._advanced(S, lambda: self._runner.count(S))
+
+    def push_arrow(self, batch: Batch, limit: int | None = None) -> pa.Table:
+        """Read the next events like `push`, but return a table with the columns at and events.
+
+        Only HAVING and a limit make matches objects.
+        """
+        if self.q.having is not None or limit is not None:
+            return super().push_arrow(batch, limit)
+        from cerify.automata.evaluate.tables import sorted_arrays
+
+        with self.budget.timed():
+            S = self._opened(batch)
+            found = sorted_arrays(self._advanced(S, lambda: list(self._runner.match_batches(S))))
+            require_matches(len(found), self.budget)
+            return found.table().select(["at", "events"])
 
     def columns(self) -> dict[str, str]:
         return {"kinds": json.dumps(self._runner.kinds)}

@@ -583,3 +583,23 @@ def test_what_is_skipped_between_two_events_of_a_partition(tests: str) -> None:
         R, x, y = between
         S = events(f"A1/k {R}{x}/{y} B2/k B1/k")
         assert CompiledSaseEvaluator(q).push(S) == interpreter.matches_of(q, S, denote.bindings)
+
+
+@pytest.mark.parametrize("number", sampled([150, 2_000], [150]))
+def test_tables_and_numbers_of_matches_are_those_of_the_matches(number: int) -> None:
+    """They make no objects: of each batch, and of a whole stream with its end."""
+    rng, found = Random(12), 0
+    for q, S, reading in cases(13, number):
+        try:
+            listing, tabulating, counting = (CompiledSaseEvaluator(q, reading) for _ in range(3))
+            cut = rng.randint(0, len(S))
+            for part in (S.part(0, cut), S.part(cut, len(S) - cut)):
+                matches = listing.push(part)
+                assert tabulating.push_arrow(part).equals(matches.to_arrow().select(["at", "events"]))
+                assert counting.count(part) == len(matches)
+                found += len(matches)
+            expected = evaluators.matches_of(q, S, evaluate.bindings, reading)
+        except (Unsupported, InputError):
+            continue
+        assert CompiledSaseEvaluator(q, reading).count_all(S) == len(expected)
+    assert found > number / 4
