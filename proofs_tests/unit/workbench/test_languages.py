@@ -220,7 +220,7 @@ def test_an_engine_is_asked_in_core_cel() -> None:
     arguments = ["--language", "core-cel", "--cases", "40", "--profile", "strategies", "--json", "--", *command]
     result = CliRunner().invoke(fuzz.fuzz_command, arguments, standalone_mode=False)
     assert result.return_value == 0
-    summary = json.loads(result.output)["summary"]
+    summary = json.loads(result.stdout)["summary"]
     assert summary["agreed"] == 40
 
 
