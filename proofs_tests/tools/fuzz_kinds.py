@@ -110,8 +110,22 @@ def has_loop_in_a_looping_group(difference: Json) -> bool:
     return False
 
 
+def has_contiguous_loop_after_a_semicolon(difference: Json) -> bool:
+    """Return whether the right side of a sequence in CEL contains a contiguous loop."""
+    query = difference["query"]
+    for semicolon in re.finditer(" ; ", query):
+        depth = 0
+        for letter in re.finditer(r"[()]| OR |:[+{]", query[semicolon.end() :]):
+            if letter[0].startswith(":"):
+                return True
+            depth += {"(": 1, ")": -1}.get(letter[0], 0)
+            if depth < 0 or (depth == 0 and letter[0] == " OR "):
+                break
+    return False
+
+
 CORE = (
-    ("contiguous-iteration-after-a-sequence", has_part(r" ; .*:[+{]")),
+    ("contiguous-iteration-after-a-sequence", has_contiguous_loop_after_a_semicolon),
     ("partition-by-streams", has_part("PARTITION BY")),
     ("states-that-are-evicted", has_part(r"[+{]")),  # a query without a loop needs few states
 )

@@ -194,9 +194,9 @@ def test_a_difference_is_taken_to_the_finding_that_it_fits(capsys: pytest.Captur
 NO_MATCH: list[Any] = []
 ONE_MATCH = [{"at": 0, "events": [0]}]
 CORE = {
-    "contiguous-iteration-after-a-sequence": ("A ; (B:+)", "A ; B", NO_MATCH),
+    "contiguous-iteration-after-a-sequence": ("A ; (B OR C:+)", "A ; B", NO_MATCH),
     "partition-by-streams": ("A : B PARTITION BY [x]", "A : B", NO_MATCH),
-    "states-that-are-evicted": ("(A+ OR B) ; C", "(A OR B) ; C", NO_MATCH),
+    "states-that-are-evicted": ("(A ; B OR C):+", "(A ; B) OR C", NO_MATCH),
 }
 EXAMPLES: dict[str, dict[str, tuple[str, str, object]]] = {
     "bobocep": {
