@@ -1024,8 +1024,10 @@ CASES = {"in": "in its own case", "like": "in its own case", "in~": "in any case
 
 def _mutants(rule: sigma.SigmaRule) -> Iterator[tuple[str, sigma.SigmaRule]]:
     if isinstance(rule, sigma.SigmaDetection):
-        mutants = condition_mutants(_with_exists(rule.condition), lambda one: sigma.show_condition(_there(one)), CASES)
-        own = ((words, _there(condition)) for words, condition in mutants)
+        mutants = condition_mutants(
+            _with_exists(rule.condition), lambda one: sigma.show_condition(_without_exists(one)), CASES
+        )
+        own = ((words, _without_exists(condition)) for words, condition in mutants)
         for words, condition in (*own, *mistakes_of_converters(rule.condition)):
             yield f"{rule.name}: {words}", replace(rule, condition=condition)
         return
@@ -1080,13 +1082,13 @@ def _with_exists(condition: eql.Condition) -> eql.Condition:
     return rebuilt(condition, [_with_exists(part) for part in children(condition)])
 
 
-def _there(condition: eql.Condition) -> eql.Condition:
+def _without_exists(condition: eql.Condition) -> eql.Condition:
     """Return a condition that `_with_exists` has changed with `name|exists` as it was."""
     match condition:
         case eql.FieldComparison(sign, eql.EventField(name), _) if name.endswith(EXISTS):
-            found = sigma.there(name.removesuffix(EXISTS))
+            found = sigma.has_field(name.removesuffix(EXISTS))
             return found if sign == "!=" else eql.NegatedCondition(found)
-    return rebuilt(condition, [_there(part) for part in children(condition)])
+    return rebuilt(condition, [_without_exists(part) for part in children(condition)])
 
 
 def _other_groups(rule: sigma.SigmaCorrelation) -> Iterator[tuple[str, sigma.SigmaCorrelation]]:

@@ -504,10 +504,12 @@ window        a window without length
 result        a query that another one reads returns a value that cannot be an attribute of an event
 stream        a stream that no query makes, or that depends on itself
 
-In MATCH_RECOGNIZE alone: navigation PREV, NEXT, FIRST, LAST or an aggregate is in a function that cannot contain it, or
-uses two variables subset a union variable is not a union of variables of the pattern output {- -} leaves rows out of
-the output, but WITH UNMATCHED ROWS returns all rows repeated a part of a pattern that matches no row is quantified, and
-the reading refuses this row_window WINDOW with an anchor or MATCH_NUMBER
+In MATCH_RECOGNIZE alone:
+navigation  PREV, NEXT, FIRST, LAST or an aggregate is in a function that cannot contain it, or uses two variables
+subset      a union variable is not a union of variables of the pattern
+output      {- -} leaves rows out of the output, but WITH UNMATCHED ROWS returns all rows
+repeated    a part of a pattern that matches no row is quantified, and the reading refuses this
+row_window  WINDOW with an anchor or MATCH_NUMBER
 """
 
 

@@ -72,7 +72,7 @@ class FileQuery:
 
     def matches(self) -> Iterator[Matches]:
         """Yield all matches, part by part, in the order of `match`."""
-        for found, _ in self._listed():
+        for found, _ in self._list_matches():
             yield found
 
     def all_matches(self) -> Matches:
@@ -137,7 +137,7 @@ class FileQuery:
         if self.reach is None:
             raise NotInParts
         kept, first = None, 0
-        for found, S in self._listed(attributes):
+        for found, S in self._list_matches(attributes):
             if (arrays := found.arrays) is None or (len(found) and arrays.events.min() < first):
                 raise NotInParts
             rows = S.table.set_column(S.table.column_names.index(TYPE), TYPE, S.coded_types)
@@ -149,7 +149,7 @@ class FileQuery:
             old = rows_out_of_reach(rows, self.reach)
             kept, first = rows.slice(old), first + old
 
-    def _listed(self, attributes: Sequence[str] | None = ()) -> Iterator[tuple[Matches, Stream]]:
+    def _list_matches(self, attributes: Sequence[str] | None = ()) -> Iterator[tuple[Matches, Stream]]:
         """Yield the matches of each part, and the part. attributes: further attributes to read; None: all."""
         if self.language.evaluators.waits(self.query):  # matches wait for later events, so they come in another order
             raise NotInParts

@@ -3,12 +3,14 @@
 Arrays, with n events, C classes of events, and s states of all K automata together (each automaton has its own range of
 states):
 
-classes int32 [n] the class of each event step int32 [C, s] the next state, in the same automaton, for each class and
-state accepting uint8 [s] 1 for the states that accept states int32 [K] the state of each automaton; changed p_ends …
-int64 [> n] for each automaton the positions at which its expression takes place; written counts int64 [K] for each
-automaton the number of these positions; written There is no branch for an event: its position is always written, and
-overwritten unless the automaton accepts. Indices are unsigned, so there is no test whether they count from the end of
-an array.
+    classes    int32 [n]        the class of each event
+    step       int32 [C, s]     the next state, in the same automaton, for each class and state
+    accepting  uint8 [s]        1 for the states that accept
+    states     int32 [K]        the state of each automaton; changed
+    p_ends …   int64 [> n]      for each automaton the positions at which its expression takes place; written
+    counts     int64 [K]        for each automaton the number of these positions; written
+No branch depends on an event: its position is always written, and overwritten unless the automaton accepts. Indices are
+unsigned, so there is no test whether they count from the end of an array.
 """
 
 from __future__ import annotations

@@ -305,8 +305,8 @@ class _Rules:
     def proceed(self, state: nfab.NfabState, k: sase.Component) -> nfab.Formula:
         """Return θ_proceed: the condition on the last event.
 
-        If there is no such condition, it says that the next component can begin, or that the Kleene plus stops by
-        itself (auto-stop).
+        Without such a condition, θ_proceed holds if the next component can begin, or if the Kleene plus stops by itself
+        (auto-stop).
         """
         if end := self.end(k):
             return nfab.NfabConjunction(end)

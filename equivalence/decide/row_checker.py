@@ -36,7 +36,7 @@ Rest: TypeAlias = tuple[rows.Pattern | RowIteration, ...]
 
 
 class CheckedSide(NamedTuple):
-    """What remains of the pattern of one clause after the rows so far.
+    """The remaining patterns of one clause after the rows so far.
 
     left: the remaining patterns, the preferred first, each with a number; equal numbers mean that the rows have equal
     labels. match: the number of the match if no remaining pattern is completed; None for no match.

@@ -124,7 +124,7 @@ class SeparationSearch:
     def after(self, now: SearchState, facts: Sequence[Fact]) -> Iterator[tuple[Letter, SearchState]]:
         """Yield each letter that the next row may have, with the state after it.
 
-        A letter says which conditions are true, only for those that threads evaluate.
+        A letter holds the truth of each condition that a thread evaluates.
         """
         if now.threads is None:
             begun = tuple(

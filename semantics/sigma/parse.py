@@ -25,8 +25,8 @@ from cerify.semantics.sigma.syntax import (
     SigmaQuery,
     SigmaRule,
     Threshold,
+    has_field,
     rules_of,
-    there,
 )
 
 KEYWORDS = "message"
@@ -369,7 +369,7 @@ def _value(field: eql.EventField, value: Any, rule: str) -> eql.Condition:
         case types.SigmaNull():
             return eql.FieldComparison("==", field, eql.FieldConstant(None))
         case types.SigmaExists():
-            return there(field.name) if value else eql.NegatedCondition(there(field.name))
+            return has_field(field.name) if value else eql.NegatedCondition(has_field(field.name))
         case types.SigmaCompareExpression():
             sign = {"LT": "<", "LTE": "<=", "GT": ">", "GTE": ">=", "NEQ": "!="}[value.op.name]
             return eql.FieldComparison(sign, field, eql.FieldConstant(_number(value.number)))  # type: ignore[arg-type]

@@ -92,15 +92,15 @@ def rules_of(query: SigmaQuery) -> Iterator[SigmaRule]:
         yield from below(rule)
 
 
-def there(name: str) -> eql.Condition:
+def has_field(name: str) -> eql.Condition:
     """Return the condition that an event has a field, whose value may be null."""
     return eql.AnyConditions(tuple(eql.FieldComparison("!=", eql.EventField(n), ABSENT) for n in (name, name + NULL)))
 
 
 def field_there(condition: eql.Condition) -> str | None:
-    """Return the name of the field if the condition is that of `there`; else None."""
+    """Return the name of the field if the condition is that of `has_field`; else None."""
     match condition:
-        case eql.AnyConditions((eql.FieldComparison("!=", eql.EventField(name), _), _)) if condition == there(name):
+        case eql.AnyConditions((eql.FieldComparison("!=", eql.EventField(name), _), _)) if condition == has_field(name):
             return name
     return None
 

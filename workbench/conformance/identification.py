@@ -112,8 +112,8 @@ class Identification:
     are then those of the completed stages. errors: for each kind of question, the number of failed answers that no
     value predicts. probed: the number of answers to random questions. unsettled: hypotheses that explain as many
     answers as the best one, while no question was left to separate them. unchecked: axes whose value was found, but not
-    checked by further questions. unput: queries that were not asked because the engine had stopped. lost: queries that
-    were not asked because the engine gave no answer to others with their operators.
+    checked by further questions. unput: queries that were left out because the engine had stopped. lost: queries
+    that were left out because the engine gave no answer to others with their operators.
     """
 
     predictor: Predictor
@@ -332,8 +332,7 @@ class Identification:
         return any(not self.is_explained(other, found) for other in (*further, *known))
 
     def ask_aside(self, question: EngineQuestion) -> Answered | None:
-        """Ask a question that belongs to no axis, and return its answer; a question that was asked before is not asked
-        again.
+        """Ask a question that belongs to no axis, unless its answer is known, and return the answer.
 
         Return None if the engine gave no answer that proves anything, or after PARTS questions.
         """
@@ -552,8 +551,8 @@ class Identification:
         """Ask at most APART questions that separate the best hypothesis from others that also explain all clear
         answers.
 
-        An answer is clear if it does not depend on an axis for which no value fits. The other answers say nothing about
-        the remaining axes, so only questions with clear answers are asked.
+        An answer is clear if it does not depend on an axis for which no value fits. Other answers have no information
+        on the remaining axes, so questions with clear answers suffice.
         """
         asked = {(one.question.query, one.question.key) for one in self.answered}
         pool = Pool((template for stage in stages for template in stage.templates), self.skipped)

@@ -320,8 +320,7 @@ TURNED: dict[FailureKind, tuple[FailureKind, ...]] = {"missing": ("extra",), "ex
 
 @dataclass(frozen=True)
 class Signature:
-    """What failures of one defect have in common: their kind, the elements to blame, and the class of the error if they
-    are errors.
+    """The common properties of the failures of one defect: their kind, the elements to blame, and the class of errors.
 
     error: "" for other failures than errors.
     """

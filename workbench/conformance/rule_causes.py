@@ -42,7 +42,7 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 class RuleInquiry:
     """The search for the choices by which an engine answers one rule.
 
-    results: the results on the rule's test logs. asked: the results on further logs that the engine was asked about.
+    results: the results on the rule's test logs. asked: the results on further logs.
     alike: for each choice of the guess, the choices that no known log distinguishes from it. stopped: why the search
     ended early, "" if it did not.
     """
