@@ -9,10 +9,11 @@ affect the causes of others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import combinations
 from typing import TypeAlias
 
 from cerify.conformance.choices import Choice, Choices, Given
@@ -33,7 +34,9 @@ Guess: TypeAlias = frozenset[Choice]
 BEAM = 5  # guesses from which a search goes on
 MOST_CHOICES = 9  # choices of a guess
 MOST_ASKED = 40  # logs about one rule beside its test logs
-NONE_FOUND = "no cause found: no combination of choices gives these answers"
+MOST_LEFT = 3  # answers that two choices together are tried on
+SHOWN = 5  # sets of choices that a search without a decision names
+NONE_FOUND = "no cause found: no combination of choices that was tried gives these answers"
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 
@@ -43,8 +46,9 @@ class RuleInquiry:
     """The search for the choices by which an engine answers one rule.
 
     results: the results on the rule's test logs. asked: the results on further logs.
-    alike: for each choice of the guess, the choices that no known log distinguishes from it. stopped: why the search
-    ended early, "" if it did not.
+    alike: for each choice of the guess, the choices that no known log distinguishes from it. rivals: guesses that no
+    answer distinguishes from the guess; None if they were not looked for. stopped: why the search ended early, "" if it
+    did not. perhaps: sets of choices that may each give the answers, if the search ended before it decided.
     """
 
     peeler: Peeler
@@ -53,7 +57,10 @@ class RuleInquiry:
     asked: list[CaseResult] = field(default_factory=list)
     guess: Guess = frozenset()
     alike: dict[Choice, list[Choice]] = field(default_factory=dict)
+    rivals: list[Guess] | None = None
     stopped: str = ""
+    perhaps: list[Guess] = field(default_factory=list)
+    _tried: Mapping[Guess, tuple[int, int]] = field(default_factory=dict)
     _predicted: dict[tuple[int, Guess], Given] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -66,12 +73,15 @@ class RuleInquiry:
         return [axis for axis in AXES[self.choices.language] if self.choices.concerns(case, [axis])]
 
     def search(self) -> None:
-        """Find a guess, and ask about its rivals until there are none. When time runs out, keep the current guess."""
-        self.stopped = ""
+        """Find a guess, and ask about its rivals until there are none.
+
+        When time runs out, keep the choices that are in all rivals that are left; the others are `perhaps`.
+        """
+        self.stopped, self.perhaps, self.alike = "", [], {}
         try:
-            self.guess = self._fit()
+            self._guess_again()
             while self._asks_about_rivals():
-                self.guess = self._fit()
+                self._guess_again()
         except KeyboardInterrupt as error:
             self.peeler.stop(error)
         except DiagnosisStopped as error:
@@ -83,12 +93,23 @@ class RuleInquiry:
         self.stopped = self.peeler.stopped or self.stopped
         self.choices.watch = Watch()  # the findings are described without a time limit
         self.guess = self._confirmed(self.guess)
+        if self.stopped:
+            rivals = self._rivals(self._tried) if self.rivals is None else self.rivals
+            sure = self.guess.intersection(*rivals) if self.rivals is not None else frozenset[Choice]()
+            least = [one for one in rivals if not any(other < one for other in (*rivals, self.guess))]
+            self.perhaps = [one - sure for one in (self.guess, *least)] if self.guess != sure else []
+            self.guess, self.alike = sure, {choice: [] for choice in sure}
+
+    def _guess_again(self) -> None:
+        self.rivals = None
+        self.guess = self._fit()
 
     def adopt(self, choices: Iterable[Choice]) -> None:
         """After a search that ended early, adopt those choices of other rules that the answers to this rule confirm."""
         self.choices.watch, self.stopped = Watch(), self.stopped or self.peeler.stopped
-        by_axis = {axis: value for axis, value in choices if axis in self.axes}
-        self.guess = self.guess or self._confirmed(frozenset(by_axis.items()))
+        own = {axis for axis, _ in self.guess}
+        more = {axis: value for axis, value in choices if axis in self.axes and axis not in own}
+        self.guess = self._confirmed(self.guess | frozenset(more.items()))
 
     # --- guesses ------------------------------------------------------------------------------------------------------
 
@@ -113,9 +134,9 @@ class RuleInquiry:
 
     def _fit(self) -> Guess:
         """Return choices that predict the most answers, as few as possible, by a beam search."""
-        best: Guess = frozenset()
+        self.guess = best = frozenset[Choice]()  # the guess if time runs out
         beam, seen, idle = [best], {best}, 0
-        rank: dict[Guess, tuple[int, int]] = {best: (self._wrong(best), 0)}
+        self._tried = rank = {best: (self._wrong(best), 0)}
         while rank[best][0] and idle < 2:
             new = {other for guess in beam for other in self._near(guess) if len(other) <= MOST_CHOICES} - seen
             if not new:
@@ -125,12 +146,27 @@ class RuleInquiry:
             places = {axis: n for n, axis in enumerate(self.axes)}
             beam = sorted(new, key=lambda g: (rank[g], sorted(places[axis] for axis, _ in g), sorted(g)))[:BEAM]
             idle = 0 if rank[beam[0]] < rank[best] and rank[beam[0]][0] < rank[best][0] else idle + 1
-            best = min(best, beam[0], key=lambda g: rank[g])
+            self.guess = best = min(best, beam[0], key=lambda g: rank[g])
+            if idle == 2 and (more := self._with_two(best)) is not None:
+                rank[more] = self._wrong(more), len(more)
+                if rank[more][0] < rank[best][0]:
+                    best, beam, idle = more, [more], 0
         for choice in sorted(best):
             if self._wrong(best - {choice}) <= rank[best][0]:
                 best -= {choice}
                 rank[best] = self._wrong(best), len(best)
         return best
+
+    def _with_two(self, guess: Guess) -> Guess | None:
+        """Return the guess with two choices more that predict another answer, those with the fewest wrong predictions.
+
+        The beam loses two choices of which each alone only makes predictions wrong. None if there are no such choices.
+        """
+        left = sorted((one for one in self.answers if not self.predicts(guess, one)), key=lambda a: len(a.case.events))
+        near = [other for other in self._near(guess) if guess < other]
+        pairs = (one | other for one, other in combinations(near, 2) if len({axis for axis, _ in one ^ other}) == 2)
+        found = [pair for pair in pairs if any(self.predicts(pair, one) for one in left[:MOST_LEFT])]
+        return min(found, key=self._wrong, default=None)
 
     def _confirmed(self, guess: Guess) -> Guess:
         """Return the choices of a guess that are needed to predict some answer, and that no answer contradicts.
@@ -154,17 +190,21 @@ class RuleInquiry:
 
     # --- rivals -------------------------------------------------------------------------------------------------------
 
-    def _rivals(self) -> list[Guess]:
-        """Return the guesses close to the guess that predict at least the same answers.
-
-        They have one choice more, one choice replaced, or one axis with another value and one choice more.
+    def _near_all(self) -> list[Guess]:
+        """Return the guesses close to the guess: one choice more, one choice replaced, or one axis with another value
+        and one choice more.
         """
         near = list(self._near(self.guess))
         for choice in sorted(self.guess):
             near += self._near(self.guess - {choice})
             values = (v for v in AXES[self.choices.language][choice[0]].values[1:] if v != choice[1])
             near += (other for v in values for other in self._near(self.guess - {choice} | {(choice[0], v)}))
+        return near
+
+    def _rivals(self, among: Iterable[Guess] | None = None) -> list[Guess]:
+        """Return the guesses close to the guess, or of those given, that predict at least the same answers."""
         right = [one for one in self.answers if self.predicts(self.guess, one)]
+        near = self._near_all() if among is None else list(among)
         others = (other for other in dict.fromkeys(near) if not other <= self.guess)
         return [other for other in others if all(self.predicts(other, one) for one in right)]
 
@@ -182,24 +222,27 @@ class RuleInquiry:
 
     def _asks_about_rivals(self) -> bool:
         """Ask about logs on which rivals differ from the guess. Return whether an answer refutes the guess."""
-        rivals = self._rivals()
-        same: list[Guess] = []
-        while rivals and len(self.asked) < MOST_ASKED:
-            rival = rivals.pop(0)
-            answers = ((case, self.choices.answer(case, self.guess)) for case in self._logs)
-            apart = (
-                case for case, own in answers if own is not None and self.choices.answer(case, rival) not in (None, own)
-            )
-            result = next((one for one in map(self._ask, apart) if one is not None), None)
-            if result is None:
-                same.append(rival)
-                continue
-            if not self.predicts(self.guess, self.answers[-1]):
-                return True
-            rivals = [other for other in rivals if self.predicts(other, self.answers[-1])]
+        rivals, same = self._rivals(), list[Guess]()
+        try:
+            while rivals and len(self.asked) < MOST_ASKED:
+                answers = ((case, self.choices.answer(case, self.guess)) for case in self._logs)
+                apart = (
+                    case
+                    for case, own in answers
+                    if own is not None and self.choices.answer(case, rivals[0]) not in (None, own)
+                )
+                result = next((one for one in map(self._ask, apart) if one is not None), None)
+                if result is None:
+                    same.append(rivals.pop(0))
+                    continue
+                if not self.predicts(self.guess, self.answers[-1]):
+                    return True
+                rivals = [other for other in rivals if self.predicts(other, self.answers[-1])]
+        finally:
+            self.rivals = [*same, *rivals]
         for choice in self.guess:
             self.alike[choice] = [
-                next(iter(o - self.guess)) for o in same if choice not in o and len(o - self.guess) == 1
+                next(iter(o - self.guess)) for o in self.rivals if choice not in o and len(o - self.guess) == 1
             ]
         return False
 
@@ -305,7 +348,7 @@ def defects_of_rules(
 
 def _agree(inquiries: Sequence[RuleInquiry]) -> None:
     """If a rule's own answers do not decide between choices, adopt the choice that another rule's answers confirm."""
-    decided = {c for one in inquiries for c in one.guess if not one.alike.get(c)}
+    decided = {c for one in inquiries for c in one.guess if one.alike.get(c) == []}
     for inquiry in inquiries:
         for choice in sorted(inquiry.guess - decided):
             others = [other for other in inquiry.alike.get(choice, ()) if other in decided]
@@ -331,8 +374,8 @@ def _defect_of_choice(choice: Choice, inquiries: Sequence[RuleInquiry]) -> Defec
     alone = sum(one.explains(result, frozenset({choice})) for one, result in of)
     jointly = [(one, r) for one, r in of if not one.explains(r, frozenset({choice}))]
     needed = {o for one, r in jointly for o in one.guess - {choice} if not one.explains(r, one.guess - {o})}
-    known = [set(one.alike.get(choice, ())) for one in inquiries if choice in one.guess]
-    alike = sorted("=".join(other) for other in set.intersection(*known))
+    known = [set(one.alike[choice]) for one in inquiries if choice in one.guess and choice in one.alike]
+    alike = sorted("=".join(other) for other in (set.intersection(*known) if known else ()))
     wrong = [(one, a) for one in inquiries for a in one.answers]
     now, then = (sum(not one.predicts(g, a) for one, a in wrong) for g in (frozenset(), frozenset({choice})))
     cause = DefectCause(
@@ -355,6 +398,8 @@ def _without_cause(peeler: Peeler, inquiries: Sequence[RuleInquiry]) -> list[Def
         wrong = sorted((one for one in left if one.outcome == "failed"), key=lambda r: (len(r.case.events), r.case.id))
         if wrong:
             said = inquiry.stopped or NONE_FOUND
+            if likely := [" and ".join(map("=".join, sorted(one))) for one in inquiry.perhaps]:
+                said += f": perhaps {', or '.join(likely[:SHOWN])}{', or others' * (len(likely) > SHOWN)}"
             ids = tuple(one.case.id for one in wrong)
             found.append(defect_of_group(inquiry.choices, wrong[0], wrong[0], ids, (), said, inquiry.stopped))
     groups: dict[object, list[tuple[RuleInquiry, CaseResult]]] = {}

@@ -1267,6 +1267,45 @@ def test_a_search_that_ends_early_describes_what_it_found_and_tries_it_on_the_ot
     assert rest.description == "the search stopped after 1 s"
 
 
+GROUPED = RULE.format("event_count", ", group-by: [Host], condition: {gte: 2}")
+
+
+def answers_of(engine: dict[str, str], rule: str, *logs: list[dict[str, Any]]) -> tuple[Peeler, list[CaseResult]]:
+    """The answers of an engine with these choices to logs of a rule, one event a second, and what asks it further."""
+    results = []
+    for number, log in enumerate(logs):
+        events = [{"type": "event", "time": f"2026-01-01T00:00:{n:02}Z", **event} for n, event in enumerate(log)]
+        case = Case(f"r.yml:{number}", "f", "", "sigma", rule, None, events, "positions", [])
+        case = Oracle().case(LANGUAGES["sigma"].syntax.parse(rule), stream_of(case), case)
+        results.append(recorded_by("sigma", engine, case))
+    return Peeler(lambda case, *_: recorded_by("sigma", engine, case)), results
+
+
+@pytest.mark.parametrize("late", ["_ask", "_near_all"])
+def test_a_search_that_ends_before_its_questions_names_no_cause(late: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first of several choices that gave the same answers stood as the cause."""
+    peeler, results = answers_of({"null_groups": "joined"}, GROUPED, [{"Kind": "a"}, {"Kind": "a"}])
+
+    def stop(*_: Any) -> None:
+        raise DiagnosisStopped("the search stopped after 7 s")
+
+    monkeypatch.setattr(RuleInquiry, late, stop)
+    (defect,), _ = defects_of_rules(peeler, results, progress_of)
+    assert (defect.causes, defect.cases) == ((), ("r.yml:0",))
+    assert defect.description == "the search stopped after 7 s: perhaps null_groups=joined, or groups=ignored"
+
+
+def test_two_choices_are_found_of_which_each_alone_gives_no_answer_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was said that no combination of choices gives the answer, as the beam did not keep the first of the two."""
+    rule = GROUPED.replace("Kind: a}, condition: sel", "Kind: a}, f: {Role: x}, condition: sel and not f")
+    without, kept = {"Kind": "a"}, {"Kind": "a", "Role": "y"}
+    peeler, results = answers_of({"null_groups": "joined", "absent": "unknown"}, rule, [kept, kept], [without, without])
+    assert [one.outcome for one in results] == ["failed", "passed"]
+    monkeypatch.setattr(RuleInquiry, "_asks_about_rivals", lambda self: False)
+    (defect,), _ = defects_of_rules(peeler, results, progress_of)
+    assert (defect.likeliest, defect.cases) == (("null_groups", "joined"), ("r.yml:0",))
+
+
 def test_each_rule_gets_a_share_of_the_time_and_then_what_others_left(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first rule of a folder took all of it, and no cause of the others was looked for."""
     EVENT, ALERT = {"type": "event"}, Match(0, (0,))
