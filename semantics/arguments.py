@@ -164,6 +164,9 @@ def too_many_matches(most: int) -> TooManyMatches:
     )
 
 
+ALLOW_MORE_TIME = "Budget(seconds=...), or --time-limit"
+
+
 def time_left() -> float:
     """Return the seconds that the current call may still take; infinity if it has no limit."""
     until, _ = _LIMIT.get()
@@ -174,8 +177,9 @@ def check_time() -> None:
     """Raise BudgetExceeded if the time of the current call is over."""
     until, seconds = _LIMIT.get()
     if time.monotonic() > until:
-        more = "allow more: Budget(seconds=...), or --time-limit"
-        raise BudgetExceeded(f"the call takes more than {seconds:g} seconds; simplify the query, or {more}")
+        raise BudgetExceeded(
+            f"the call takes more than {seconds:g} seconds; simplify the query, or allow more: {ALLOW_MORE_TIME}"
+        )
 
 
 def timed_items(items: Iterable[T], together: int = CHECKED_TOGETHER) -> Iterator[T]:

@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 import click
 from click.shell_completion import CompletionItem
 
-from cerify.semantics.arguments import LANGUAGE_ARGUMENT, did_you_mean, nearest
+from cerify.semantics.arguments import ALLOW_MORE_TIME, LANGUAGE_ARGUMENT, did_you_mean, nearest
 from cerify.semantics.errors import CerifyError, InputError, InternalError, QueryWarning, shortened
 from cerify.semantics.packages import naming_extras
 from cerify.terminal import echo_error, ending_signals, prepare_streams, printable
@@ -134,7 +134,8 @@ def main() -> NoReturn:
     except click.ClickException as error:
         fail(_usage(error), 2)
     except CerifyError as error:
-        error.message = shortened(re.sub(LANGUAGE_ARGUMENT, r"--language \1", printable(error.message)))
+        said = re.sub(LANGUAGE_ARGUMENT, r"--language \1", printable(error.message))
+        error.message = shortened(said.replace(ALLOW_MORE_TIME, "--time-limit"))
         fail(error.described(), 2)
     except OSError as error:  # files raise InputError, so this error comes from standard output
         _discard_output()

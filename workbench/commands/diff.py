@@ -14,7 +14,7 @@ from cerify.commands.rules import DetectionRule, RuleFolder, names_of, read_rule
 from cerify.equivalence.eql.decide import Asked, Same, compare_rules
 from cerify.equivalence.verdict import Different, Level, Undecided
 from cerify.explanations.explanation import braces
-from cerify.semantics.arguments import Budget
+from cerify.semantics.arguments import ALLOW_MORE_TIME, Budget
 from cerify.semantics.ecs import document_of_event
 from cerify.semantics.eql.syntax import EqlQuery
 from cerify.semantics.files import write_whole
@@ -42,7 +42,7 @@ class DiffArguments:
         type=click.FloatRange(min=0, min_open=True),
         default=SECONDS,
         metavar="SECONDS",
-        help="The time for each rule.",
+        help="The time for each rule, by the clock.",
     )
     as_json: bool = option("--json", is_flag=True, help="Print one JSON object.")
 
@@ -72,6 +72,8 @@ def diff_command(args: DiffArguments) -> int:
     old, new = read_rules(Path(args.old)), read_rules(Path(args.new))
     if Path(args.old).is_file() and Path(args.new).is_file() and len(old.rules) == len(new.rules) == 1:
         new = replace(new, rules=dict(zip(old.rules, new.rules.values(), strict=True)))  # even if their ids differ
+    elif Path(args.old).is_file() and Path(args.new).is_file():  # one is not readable
+        old, new = replace(old, rules={}), replace(new, rules={})
     asked = Asked("equivalent", args.level, not args.single)
     compared = [
         ComparedRule(rule, new.rules[id_], _compared(rule, new.rules[id_], asked, args.seconds))
@@ -110,7 +112,7 @@ def _compared(old: DetectionRule, new: DetectionRule, asked: Asked, seconds: flo
             assert isinstance(new.query, EqlQuery)
             return compare_rules(old.query, new.query, asked, budget)
     except BudgetExceeded as error:
-        return Undecided(error.message)
+        return Undecided(error.message.replace(ALLOW_MORE_TIME, "--time-limit"))
 
 
 def _print(old: RuleFolder, new: RuleFolder, compared: list[ComparedRule]) -> None:
@@ -164,7 +166,8 @@ def difference_lines(verdict: Different) -> list[str]:
 
 
 def _only(folder: RuleFolder, other: RuleFolder) -> list[DetectionRule]:
-    return [rule for id_, rule in folder.rules.items() if id_ not in other.rules]
+    unread = {bad.path for bad in other.unreadable}
+    return [rule for id_, rule in folder.rules.items() if id_ not in other.rules and rule.path not in unread]
 
 
 def _json(old: RuleFolder, new: RuleFolder, compared: list[ComparedRule]) -> dict[str, Any]:

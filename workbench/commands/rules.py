@@ -49,10 +49,11 @@ class DetectionRule:
 
 @dataclass(frozen=True)
 class UnreadableRule:
-    """A rule that could not be read. place: its file and line."""
+    """A rule that could not be read. place: its file and line. path: its file in the folder."""
 
     place: str
     message: str
+    path: str
 
 
 @dataclass(frozen=True)
@@ -77,13 +78,14 @@ def read_rules(path: Path) -> RuleFolder:
         try:
             rule = _read_rule(file, where)
         except _Unreadable as error:
-            unreadable.append(UnreadableRule(error.place, error.message))
+            unreadable.append(UnreadableRule(error.place, error.message, where))
             continue
         if rule is None:
             other += 1
         elif rule.id in rules:
             first = rules[rule.id].path
-            unreadable.append(UnreadableRule(str(file), f"{first} has the same rule_id {rule.id}; give it another one"))
+            message = f"{first} has the same rule_id {rule.id}; give it another one"
+            unreadable.append(UnreadableRule(str(file), message, where))
         else:
             rules[rule.id] = rule
     return RuleFolder(rules, tuple(unreadable), other)

@@ -25,7 +25,7 @@ from cerify.equivalence.verdict import Different, Undecided, Verdict
 from cerify.languages import COMMON, LANGUAGES, language_named
 from cerify.languages.language import Deciders, Explanations, Language, Options
 from cerify.plan import require_fit
-from cerify.semantics.arguments import LANGUAGE_ARGUMENT, Budget, check_time
+from cerify.semantics.arguments import ALLOW_MORE_TIME, LANGUAGE_ARGUMENT, Budget, check_time
 from cerify.semantics.errors import (
     BudgetExceeded,
     CerifyError,
@@ -224,7 +224,7 @@ LISTED = 200  # matches
 DRAWN = 16
 NOT_HERE = r"this needs \1, which the page does not have; on your own machine: \2"
 OTHER = re.compile(r"(?:it is a query in another language|this looks like (.*)): (language=.+)$")
-ALLOW_MORE = ", or allow more: Budget(seconds=...), or --time-limit"
+ALLOW_MORE = f", or allow more: {ALLOW_MORE_TIME}"
 OVER_STREAM = {"evaluate", "explain", "step"}  # requests that take less time on a shorter stream
 NAME = re.compile(r"[^\W\d]\w*")
 CELL = re.compile(r"the stream, event (\d+)(?:, field '([^']*)')?: ")

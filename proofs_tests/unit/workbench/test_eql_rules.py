@@ -351,6 +351,26 @@ def rule_file(folder: Path, name: str, query: str, rule_id: str = "") -> None:
     (folder / name).write_text(text, encoding="utf-8")
 
 
+def test_a_rule_that_cannot_be_read_is_neither_removed_nor_added(tmp_path: Path, run: Run) -> None:
+    for name, query in (("old", "process where true"), ("new", "process where")):
+        rule_file(tmp_path / name, "a.eql", query)
+        rule_file(tmp_path / name, "b.eql", "process where true")
+    for old, new in (("old", "new"), ("new", "old")):
+        status, out, said = run("diff", str(tmp_path / old), str(tmp_path / new))
+        assert (status, out) == (2, "0 changed, 1 the same, 0 undecided, 1 not read\n")
+        assert "new/a.eql:1: " in said
+        status, out, _ = run("diff", str(tmp_path / old), str(tmp_path / new), "--json")
+        assert (json.loads(out)["added"], json.loads(out)["removed"]) == ([], [])
+    assert run("diff", str(tmp_path / "old" / "b.eql"), str(tmp_path / "new" / "a.eql"))[1].endswith(", 1 not read\n")
+
+
+def test_a_comparison_without_time_left_names_the_option(tmp_path: Path, run: Run) -> None:
+    rule_file(tmp_path, "a.eql", RULE)
+    rule_file(tmp_path, "b.eql", RULE.replace("5s", "6s"))
+    out = run("diff", str(tmp_path / "a.eql"), str(tmp_path / "b.eql"), "--time-limit", "1e-9")[1]
+    assert "or allow more: --time-limit" in out
+
+
 def test_a_changed_rule_is_named_with_a_log_and_a_neutral_edit_is_not(tmp_path: Path, run: Run) -> None:
     old, new = tmp_path / "old", tmp_path / "new"
     rule_file(old, "a.toml", 'process where name in ("a", "b")', "1")
