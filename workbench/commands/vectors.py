@@ -71,9 +71,10 @@ def vectors_command(
     the automaton also reads which events have the same key as the last event, and how near to it they are.
 
     For a rule in EQL, given by its text or a file .eql or .toml, or rules of Sigma, given by a file .yml, the test has
-    logs of documents. They detect every rule that differs from the given rule in one place. Each line has the log, the
-    expected matches or alerts, and the differences that the log detects. For a clause of MATCH_RECOGNIZE, or a SELECT
-    with a clause, the test has tables instead of logs, with the expected rows.
+    logs of documents. They detect rules that differ from the given rule in one place; the last lines say how many of
+    those tried, and which ones no log detects. Each line has the log, the expected matches or alerts, and the
+    differences that the log detects. For a clause of MATCH_RECOGNIZE, or a SELECT with a clause, the test has tables
+    instead of logs, with the expected rows.
     """
     query, language = with_rule_of(query, language, dialect=dialect, readings=readings, schema=schema_text)
     schema = None if schema_text is None else schema_of(schema_text, language=language)
@@ -116,7 +117,7 @@ def _write_lines(lines: Iterable[str], out: Path | None) -> None:
 def _logs(
     query: str, language: str, schema: Schema | None, out: Path | None, as_json: bool, dialect: SqlDialect | None
 ) -> int:
-    """Write logs or tables that detect every rule that differs from the query in one place; return the exit status.
+    """Write logs or tables that detect rules that differ from the query in one place; return the exit status.
 
     With a dialect, write them as SQL.
     """
