@@ -66,7 +66,7 @@ def test_each_line_rests_on_a_case_or_a_document(cases: dict[str, Case]) -> None
         ("`cel/seq/007`", "`cel/seq/070707`", "no case cel/seq/070707"),
         ("][flink]", "][flank]", "no source flank"),
         ("| [Pattern][siddhi] |", "| |", "What a match uses up, Siddhi: no source"),
-        ("| OpenCEP | `SEQ`", "| OpenCeP | `SEQ`", "What can be said: not the five engines, in order"),
+        ("| OpenCEP | `SEQ`", "| OpenCeP | `SEQ`", "What a query can express: not the five engines, in order"),
         ("][core-enumerator];", "][core-evaluator];", "core-enumerator is not used"),
         (
             "| CORE | all: `ALL` is the default |",
