@@ -15,7 +15,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import partial
 from ipaddress import ip_network
-from itertools import combinations, islice, pairwise, permutations
+from itertools import chain, combinations, islice, pairwise, permutations
 from math import ceil, floor, inf, trunc
 from random import Random
 from typing import Any, TypeAlias
@@ -316,9 +316,12 @@ class LogSearch:
         self.tested = [name for name in dict.fromkeys(fields_) if name not in known and not name.endswith(NULL)]
         self.null = list(dict.fromkeys(name for rule in self.detections for name in _fields_with_null(rule)))
         nodes = (node for rule in self.detections for node in subtrees(rule.condition))
-        bounds = (n.right for n in nodes if isinstance(n, eql.FieldComparison) and n.comparator in sigma.SIGNS)
-        values = (one.value for one in bounds if isinstance(one, eql.FieldConstant))
-        self._bounds_compared = [abs(value) for value in values if isinstance(value, int | float)]
+        self._bounds_compared: dict[str, list[float]] = {}
+        for node in nodes:
+            match node:
+                case eql.FieldComparison(sign, eql.EventField(field), eql.FieldConstant(int() | float() as value)):
+                    if sign in sigma.SIGNS:
+                        self._bounds_compared.setdefault(field, []).append(value)
         self._spans = sorted({rule.seconds * SECOND for rule in self.correlations})
         self._linked = _find_linked_fields(self.correlations)
         self._events: dict[tuple[int, int], tuple[_Draft, Event]] = {}  # a draft is kept, so that its identity is
@@ -369,7 +372,7 @@ class LogSearch:
         elif rule.kind in ("event_count", "value_count"):
             several = [parts[i % len(parts)] for i in range(min(max(int(wanted), 1), MOST_BURST))]
             drafts = [
-                self._giving(draft, dict.fromkeys(rule.values[n % len(parts)], f"v{n}"), n)
+                self._giving(draft, {name: self._nth_value(name, n) for name in rule.values[n % len(parts)]}, n)
                 for n, part in enumerate(several)
                 for draft in part
             ]
@@ -499,6 +502,12 @@ class LogSearch:
         event = draft.event(BEGIN)
         return [test(event) for test in self._tests]
 
+    def _nth_value(self, name: str, n: int) -> Value:
+        """Return a value of its own for each n: a number for a field that is compared with numbers, otherwise a
+        text.
+        """
+        return n + 1 if name in self._bounds_compared else f"v{n}"
+
     def _values_of(self, name: str, n: int) -> list[Value]:
         """Return values for which the conditions on a field look.
 
@@ -507,7 +516,9 @@ class LogSearch:
         """
         if (name, n) in self._values:
             return self._values[name, n]
-        fresh, found = list[Value](), list[Value]()
+        bounds = self._bounds_compared.get(name, ())
+        fresh: list[Value] = [value for bound in bounds for value in (bound + n + 1, bound - n - 1)]
+        found = list[Value]()
         for node in (node for rule in self.detections for node in subtrees(rule.condition)):
             match node:
                 case eql.ValueLookup(operator, eql.EventField(field), values) if field == name:
@@ -611,7 +622,9 @@ class LogSearch:
                 yield from [tuple(drafts)] * bool(drafts)
                 if drafts and (counted := [name for name in self.counted if name in letter.attributes()]):
                     drafts = [  # each event with a value of its own, as the letter has only one
-                        self._giving(draft, dict.fromkeys(counted, f"v{n}"), n) if draft.letter == letter else draft
+                        self._giving(draft, {name: self._nth_value(name, n) for name in counted}, n)
+                        if draft.letter == letter
+                        else draft
                         for n, draft in enumerate(drafts)
                     ]
                     yield tuple(drafts)
@@ -694,6 +707,11 @@ class LogSearch:
             known = self._values_of(name, 0)[:MOST_VALUES]
             for value in ("A", None, 1, *known, *(v.swapcase() for v in known if isinstance(v, str))):
                 yield tuple(self._with_value(draft, name, value) for draft in base)
+        for name in (one for one in self.counted if one in self._bounds_compared):
+            # texts that are less than a positive number, more, and the same but for their case
+            for text in ("-{n}", "v{n}", "{letter}{half}"):
+                own = [text.format(n=n + 1, letter="vV"[n % 2], half=n // 2) for n in range(len(base))]
+                yield tuple(draft.having(name, one) for draft, one in zip(base, own, strict=True))
         for name in (*self.groups, *self.counted):  # one value for another, in all of its events
             values = list(dict.fromkeys(v for d in base[:EDGE] if isinstance(v := dict(d.more).get(name), str)))
             for value, other in permutations(values[:3], 2):
@@ -736,7 +754,7 @@ class LogSearch:
             elif change is _as_number and isinstance(own, int | float):
                 found.append(draft.having(name, f"{own:.15g}"))
             elif change is _above_numbers:  # in the order of texts, 9 is more than 10, and 100 less than 5
-                digits = len(str(trunc(max(self._bounds_compared, default=0))))
+                digits = len(str(trunc(max(map(abs, chain(*self._bounds_compared.values())), default=0))))
                 found += (draft.having(name, text) for text in ("9", f"1{'0' * digits}"))
         return found
 
@@ -1114,7 +1132,8 @@ def mistakes_of_converters(condition: eql.Condition) -> Iterator[tuple[str, eql.
     """Yield a description and the wrong condition for each mistake that converters have made with such a condition.
 
     Parentheses are lost around an operand of `not` or `and`, or around the texts of a network; `%` and `_` become
-    wildcards; a network becomes the text before its first variable part; a regular expression changes.
+    wildcards; a network becomes the text before its first variable part; a regular expression changes; a test for null
+    becomes one that the field does not exist.
     """
     if (lost := lose_network_parentheses(condition)) != condition:
         yield f"{LOST} around the texts of networks in {sigma.show_condition(condition)}", lost
@@ -1123,7 +1142,8 @@ def mistakes_of_converters(condition: eql.Condition) -> Iterator[tuple[str, eql.
 
 def _mistakes_below(condition: eql.Condition) -> Iterator[tuple[str, eql.Condition]]:
     yield from ((f"{words} in {sigma.show_condition(condition)}", other) for words, other in _mistakes_at(condition))
-    below = children(condition) if isinstance(condition, CONNECTIVES) else ()
+    whole = not isinstance(condition, CONNECTIVES) or sigma.field_there(condition) is not None
+    below = () if whole else children(condition)
     for i, part in enumerate(below):
         for words, other in _mistakes_below(part):
             yield words, rebuilt(condition, [*below[:i], other, *below[i + 1 :]])
@@ -1140,6 +1160,8 @@ def _mistakes_at(condition: eql.Condition) -> Iterator[tuple[str, eql.Condition]
     if (without := lose_nulls(condition)) != condition and sigma.field_there(condition) is not None:
         yield "null as absent", without
     match condition:
+        case eql.FieldComparison("==", eql.EventField(name), sigma.ABSENT):
+            yield "exists: false", eql.NegatedCondition(sigma.has_field(name))
         case eql.NegatedCondition(part):
             if isinstance(part, eql.AnyConditions | eql.AllConditions):
                 first, *rest = part.conditions

@@ -24,11 +24,15 @@ from cerify.conformance.cases import claims_of_json, load
 from cerify.conformance.model import of_output, shown_match
 from cerify.equivalence.sigma import (
     PROFILES,
+    LogSearch,
     SameRules,
     compare_sigma,
     features,
+    find_log,
     fires_on_some_log,
     has_one_kind_a_field,
+    judge,
+    logs_around,
     make_sigma_tests,
     mutants_of,
     random_case,
@@ -46,6 +50,7 @@ from cerify.semantics.events import Event, Match, Stream, result_of
 from cerify.semantics.files import read_stream
 from cerify.semantics.json_events import event_of_json, json_of_event, stream_of_json
 from cerify.semantics.patterns import Pattern, match_same_texts
+from cerify.semantics.schemas import NULL
 from cerify.semantics.sigma.denote import alerts_of, detection_test
 from cerify.semantics.sigma.parse import parse, show_documents, split_by_alerts
 from cerify.semantics.sigma.reading import SigmaReading
@@ -1430,6 +1435,41 @@ def test_logs_find_what_converters_make_of_a_condition(detection: dict[str, Any]
     kills = [words for test in found.tests for words in test.kills]
     assert [one for one in said if not any(one in words for words in kills)] == []
     assert not found.left
+
+
+PORTS = """title: T
+correlation: {{type: value_count, rules: [l], timespan: 5m, condition: {{field: p, gte: {}}}}}
+---
+title: L
+name: l
+logsource: {{product: x}}
+detection: {{s: {{a: 1}}, n: {{p|gte: 100}}, condition: s and not n}}
+"""
+
+
+def test_a_counted_field_that_is_compared_with_numbers_has_numbers_in_logs() -> None:
+    """There were only texts, so that no log found a reversed comparison of a count of six values."""
+    query = parse(PORTS.format(6))
+    first = [event.attributes["p"] for event in next(iter(LogSearch((query,)).logs(Random(0))))]
+    assert len(set(first)) == 6
+    assert all(isinstance(value, int) and value < 100 for value in first)
+    reversed_ = parse(PORTS.format(6).replace("gte: 100", "lte: 100"))
+    assert find_log(logs_around(query), judge(query), judge(reversed_)) is not None
+
+
+def test_a_log_has_numbers_in_texts_that_tell_two_meanings_of_comparisons_apart() -> None:
+    """Every text was more than the number, so that an order of texts gave the answers of an absent field."""
+    query, said = parse(PORTS.format(6)), []
+    for one in ({"absent": "unknown"}, {"compared-texts": "as-texts"}):
+        found = (find_matches(query, log, choices_of(one, AXES), "valuations", Budget()) for log in logs_around(query))
+        said.append([{m.at for m in matches} for matches in found])
+    assert said[0] != said[1]
+
+
+def test_a_log_with_null_finds_that_a_test_for_null_became_one_for_an_absent_field() -> None:
+    query = parse(show_documents([detection("r", {"a": 1, "b": None})]))
+    (test,) = (one for one in make_sigma_tests(query).tests if "r: exists: false in b: null" in one.kills)
+    assert [event.attributes.get("b" + NULL) for event in test.log] == [True]
 
 
 def test_a_group_field_that_an_inner_rule_lost_has_a_log() -> None:
