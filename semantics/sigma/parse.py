@@ -190,7 +190,7 @@ def _place(text: str, start: int, error: Exception) -> Span:
     end = text.find("\n---", start)
     document = text[start : len(text) if end < 0 else end]
     keys = [f"\n{word}:" for word in re.findall(r"[a-z][\w-]+", str(error)) if f"\n{word}:" in f"\n{document}"]
-    names = [*re.findall(r"'([^'\n]+)'", str(error)), *keys] + [
+    names = [*re.findall(r"'([^'\n]+)'", str(error)), *re.findall(r"[\w.:]+/\d+", str(error)), *keys] + [
         word.replace(" ", "") for word in ("log source", "timespan", "type", "condition") if word in str(error)
     ]
     for name in names:

@@ -493,7 +493,8 @@ def _rules_needed(rule: SigmaCorrelation) -> int:
 
 def _condition_of(rule: SigmaCorrelation) -> str:
     """Return the condition of a correlation in words."""
-    return " and ".join(f"{WORDS[name]} {bound:.15g}" for name, bound in rule.thresholds)
+    words = WORDS | {"lt": "less than"} if rule.kind in NUMERIC else WORDS
+    return " and ".join(f"{words[name]} {bound:.15g}" for name, bound in rule.thresholds)
 
 
 def _has_own_condition(rule: SigmaCorrelation) -> bool:

@@ -206,6 +206,14 @@ def test_a_misspelt_key_of_a_correlation_is_refused_at_its_line(written: str) ->
     assert text.count("\n", 0, raised.value.span.start) == 3
 
 
+def test_an_invalid_network_is_at_its_line() -> None:
+    text = show_documents([detection("a", {"kind": "a", "ip|cidr": ["10.0.0.0/8", "10.0.0.5/24"]})])
+    with pytest.raises(ParseError, match="host bits") as raised:
+        parse(text)
+    assert raised.value.span is not None
+    assert text[raised.value.span.start :].strip().startswith("- 10.0.0.5/24")
+
+
 @pytest.mark.parametrize("sign", ["gt", "gte", "lt", "lte"])
 def test_a_text_that_is_compared_with_a_number_warns(sign: str) -> None:
     text = show_documents([detection("big", {f"n|{sign}": 3})])
@@ -1146,6 +1154,9 @@ def test_a_condition_is_said_of_alerts_and_of_temporal_rules_that_do_not_fire(tm
     assert "c: " not in said
     rule.write_text(rules({"type": "event_count", "rules": ["a"], "condition": {"gte": 2}}), encoding="utf-8")
     assert "events: 2; an alert needs at least 2" in run("explain", str(rule), str(log))[1]
+    average = {"type": "value_avg", "rules": ["a"], "condition": {"field": "time", "lt": 0}}
+    rule.write_text(rules(average), encoding="utf-8")
+    assert "; an alert needs less than 0" in run("explain", str(rule), str(log), "--at", "2")[1]
 
 
 def test_diff_names_the_rule_of_a_file_that_changed(tmp_path: Path, run: Run) -> None:
