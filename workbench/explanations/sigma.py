@@ -386,6 +386,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
             said.append(f"event {after[0].at} comes {f'{_seconds(over)} too late' if over > 0 else later}")
         if not said:
             others = [o for some in self.groups(rule).values() for o in some if o.rule == i]
+            others = [o for o in others if o.time <= last.time] or others  # later ones only if there are no others
             said = [f"only in other groups, at {self._by_groups(rule, others)}"] if others else []
         if not said:
             alerts = sorted(self.log.alerts(part), key=lambda alert: not self._could_be_of(rule, i, alert, last))

@@ -206,6 +206,13 @@ def test_a_misspelt_key_of_a_correlation_is_refused_at_its_line(written: str) ->
     assert text.count("\n", 0, raised.value.span.start) == 3
 
 
+def test_what_lies_in_other_groups_is_named_if_it_is_not_later() -> None:
+    text = rules({"type": "temporal", "rules": ["a", "b"], "group-by": ["user"]})
+    log = [Event("event", {"kind": k, "time": t, "user": user}) for t, (k, user) in enumerate(("bx", "ay", "bz"))]
+    reasons = cerify.explain(text, Stream(log), [1], language="sigma").reasons
+    assert 't: b: only in other groups, at event 0 of user "x"' in reasons
+
+
 def test_an_invalid_network_is_at_its_line() -> None:
     text = show_documents([detection("a", {"kind": "a", "ip|cidr": ["10.0.0.0/8", "10.0.0.5/24"]})])
     with pytest.raises(ParseError, match="host bits") as raised:
