@@ -19,7 +19,7 @@ from typing import TypeAlias
 from cerify.conformance.choices import Choice, Choices, Given
 from cerify.conformance.defects import defect_of_group, error_kind
 from cerify.conformance.judgement import AnsweredCase, answer_of
-from cerify.conformance.model import ASKED, FAILURES, Case, CaseResult, Defect, DefectCause
+from cerify.conformance.model import ASKED, Case, CaseResult, Defect, DefectCause, kinds_of
 from cerify.conformance.oracle import stream_of
 from cerify.conformance.peeling import Peeler
 from cerify.conformance.prediction import AXES
@@ -274,7 +274,7 @@ class RuleInquiry:
 
     def cases_of(self, choice: Choice) -> list[CaseResult]:
         """Return the wrong answers that the guess predicts only with this choice, or that the choice predicts alone."""
-        wrong = [one for one in (*self.results, *self.asked) if one.outcome in FAILURES and self.explains(one)]
+        wrong = [one for one in (*self.results, *self.asked) if kinds_of(one) and self.explains(one)]
         rest = self.guess - {choice}
         return [one for one in wrong if not self.explains(one, rest) or self.explains(one, frozenset({choice}))]
 
@@ -319,7 +319,7 @@ def defects_of_rules(
     rules: dict[tuple[str, str], list[CaseResult]] = {}
     for result in results:
         rules.setdefault((result.case.language, result.case.query), []).append(result)
-    failing = [of for of in rules.values() if any(one.outcome in FAILURES for one in of)]
+    failing = [of for of in rules.values() if any(map(kinds_of, of))]
     inquiries: list[RuleInquiry] = []
     for done, of in enumerate(failing):
         progress("looking for causes", done, len(failing))
@@ -391,9 +391,7 @@ def _without_cause(peeler: Peeler, inquiries: Sequence[RuleInquiry]) -> list[Def
     found: list[Defect] = []
     others: list[tuple[RuleInquiry, CaseResult]] = []
     for inquiry in inquiries:
-        left = [
-            one for one in (*inquiry.results, *inquiry.asked) if one.outcome in FAILURES and not inquiry.explains(one)
-        ]
+        left = [one for one in (*inquiry.results, *inquiry.asked) if kinds_of(one) and not inquiry.explains(one)]
         others += [(inquiry, one) for one in left if one.outcome != "failed"]
         wrong = sorted((one for one in left if one.outcome == "failed"), key=lambda r: (len(r.case.events), r.case.id))
         if wrong:

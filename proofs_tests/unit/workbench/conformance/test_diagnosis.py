@@ -1306,6 +1306,12 @@ def test_two_choices_are_found_of_which_each_alone_gives_no_answer_more(monkeypa
     assert (defect.likeliest, defect.cases) == (("null_groups", "joined"), ("r.yml:0",))
 
 
+def test_logs_that_the_engine_did_not_get_are_no_defect() -> None:
+    """The report ended with a fault."""
+    peeler, (wrong, _) = answers_of({"case": "exact"}, GROUPED, [{"Kind": "A"}, {"Kind": "a"}], [{"Kind": "a"}])
+    assert defects_of_rules(peeler, [replace(wrong, outcome="not_run", matches=None)], progress_of) == ([], [])
+
+
 def test_each_rule_gets_a_share_of_the_time_and_then_what_others_left(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first rule of a folder took all of it, and no cause of the others was looked for."""
     EVENT, ALERT = {"type": "event"}, Match(0, (0,))
