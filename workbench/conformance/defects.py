@@ -407,8 +407,9 @@ def _standing(
     smallest = [kernel.result for kernel in kernels]
     asks = choices.language in STAGES
     stands = _settle_choices(inquiry, kernels, failing, choices, answered) if asks else []
-    choices.settled = stands or choices.settled
     judge = ChoiceScorer(choices, [*answered, *smallest, *inquiry.asked], _unexplained(choices, stands, kernels))
+    choices.alike |= {choice: tuple(judge.alike(choice, stands)) for choice in stands}  # if time runs out below
+    choices.settled = stands or choices.settled
     if _is_open(choices, stands, smallest):
         found, unfit = inquiry.identify() if asks else ([[choice] for choice in judge.climb()], [])
         further = [alike[0] for alike in found]

@@ -65,7 +65,7 @@ class Watch:
         if self.stopped:
             raise DiagnosisStopped(self.stopped)
         if self.seconds_left(share) < 0:
-            raise DiagnosisStopped(f"{OVER} after {self.seconds:g} s")
+            raise DiagnosisStopped(f"{OVER} after {round(self.seconds, 1):g} s")
         if self._until < math.inf and time.process_time() > self._until:
             raise AllowanceOver(f"the search for a smaller case stopped after {self.allowance:g} s of processor time")
 

@@ -571,15 +571,31 @@ def test_a_construct_that_never_answers_is_no_choice_of_it() -> None:
     assert defects[0].description == "the engine gives no match for any query with unless"
 
 
+def first_of_sequence(case: Case, *_: object) -> CaseResult:
+    """The answer of an engine of sequences alone, of which each that begins is reported once."""
+    if not all(part.strip().isalpha() for part in case.query.split(";")):
+        return CaseResult(case, "skipped")
+    return recorded({"seq": "next-from-left"}, case)
+
+
+def test_a_cause_has_those_like_it_even_if_the_time_ends_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It stood alone, as if a question had separated it from them."""
+
+    def cut(*_: object) -> bool:
+        raise DiagnosisStopped("stopped after 7 s")
+
+    monkeypatch.setattr(defects_module, "_suggest", lambda *_: None)
+    monkeypatch.setattr(defects_module, "_is_open", cut)
+    monkeypatch.setattr(defects_module, "_settle_choices", lambda *_: [("seq", "next-from-left")])
+    results = [one for one in map(first_of_sequence, cases()) if one.outcome in ("passed", "failed")][:14]
+    failures = [result for result in results if result.outcome == "failed"]
+    (defect,) = defects_behind(Peeler(first_of_sequence), failures, results)
+    assert {"=".join(defect.likeliest or ()), *defect.causes[0].alike} >= {"seq=next-from-left", "emit=one-per-start"}
+
+
 @pytest.mark.thorough
 def test_of_choices_that_nothing_tells_apart_both_are_named() -> None:
-    """An engine of sequences alone, of which each that begins is reported once."""
-
-    def first(case: Case, *_: object) -> CaseResult:
-        if not all(part.strip().isalpha() for part in case.query.split(";")):
-            return CaseResult(case, "skipped")
-        return recorded({"seq": "next-from-left"}, case)
-
+    first = first_of_sequence
     results = [first(case) for case in cases()]
     failures = [result for result in results if result.outcome == "failed"]
     (defect,) = defects_behind(Peeler(first), failures, results)
