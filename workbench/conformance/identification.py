@@ -133,7 +133,8 @@ class Identification:
     _rivals: list[Choices] = field(
         default_factory=list
     )  # hypotheses that leave a value open if no value of another axis fits
-    blamed: str = ""  # the operator that all queries with unexplained answers have
+    common: dict[str, int] = field(default_factory=dict)  # the operators of all queries with unexplained answers
+    blamed: str = ""  # the first of them that concerns an axis without a value
     silent: set[str] = field(default_factory=set)  # operators that never match a type named twice
     _parts: dict[tuple[str, str], Answered | None] = field(default_factory=dict)  # answers about parts of queries
     _counted: dict[tuple[str, ...], tuple[int, int]] = field(default_factory=dict)
@@ -267,7 +268,7 @@ class Identification:
             accused = [a for a in named if a.operators not in same and a.name not in opened] if () not in same else []
             named = [a for a in named if a.operators not in same and all(a in axes for axes in excuses)]
             if any(self.is_blamed(axis.name) for axis in bearing):
-                named = [axis for axis in named if self.is_blamed(axis.name)]
+                named = [axis for axis in named if not self.common.keys().isdisjoint(axis.operators)]
             own = {axis.name for axis in named if self.depends(axis.name, one)}
             if own and not any(fewer <= own for fewer in kept):  # otherwise a smaller question already shows the fault
                 kept.append(own)
@@ -742,7 +743,9 @@ class Identification:
         """
         about = {name: found for name in self.seen() if (found := self.about(name))}
         suspected = {name for name, found in about.items() if self.misfit(found)}
-        self.blamed = self.common_operator(suspected)
+        self.common = self.common_operators()
+        concerned = {operator for name in suspected for operator in self.predictor.interpretation.axes[name].operators}
+        self.blamed = next((operator for operator in self.common if operator in concerned), "")
         unfit = {name for name in suspected if self.is_blamed(name)} or {*suspected}
         while True:
             clear = {name: self.without(unfit - {name}, found) for name, found in about.items()}
@@ -776,19 +779,17 @@ class Identification:
             return INTERRUPTED if self.interrupted else USED_UP if len(self.answered) >= self.most else UNANSWERED
         return SAME_ANSWERS
 
-    def common_operator(self, suspected: Iterable[str]) -> str:
-        """Return an operator that all queries with unexplained answers have, and that one of these axes concerns; "" if
-        none.
+    def common_operators(self) -> dict[str, int]:
+        """Return the operators that all queries with unexplained answers have.
 
-        If there are several, it is the one that the fewest answered queries have.
+        Each comes with the number of answered queries that have it, the fewest first.
         """
         parse, operators = self.predictor.language.syntax.parse, self.predictor.interpretation.operators
-        known = {operator for name in suspected for operator in self.predictor.interpretation.axes[name].operators}
         inside = {one.question.query: operators(parse(one.question.query)) for one in self.answered}
         wrong = [inside[one.question.query] for one in self.wrong(self.left[0], self.answered)]
-        common = known.intersection(*wrong) if wrong else set[str]()
+        common = set[str](wrong[0]).intersection(*wrong) if wrong else set[str]()
         number = {name: sum(name in inside[one.question.query] for one in self.answered) for name in sorted(common)}
-        return min(number, key=number.__getitem__, default="")
+        return dict(sorted(number.items(), key=lambda pair: pair[1]))
 
     def is_blamed(self, name: str) -> bool:
         """Return whether an axis concerns the operator that all queries with unexplained answers have."""

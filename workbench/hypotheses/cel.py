@@ -1078,7 +1078,13 @@ STAGES = (
             Template("A ; A ; A", MANY, 6),
         ),
     ),
-    Stage(("event-order", "ties"), (Template("A ; B", events("A B", after=(-1, 0, 1)), 3),)),
+    Stage(
+        ("event-order", "ties"),
+        (
+            Template("A ; B", events("A B", after=(-1, 0, 1)), 3),
+            Template("A : B", events("A B", after=(-1, 0, 1)), 3),  # for an engine without `;`
+        ),
+    ),
     Stage(("window-default",), (Template("A ; B", events("A B", after=(1, 100, 5_000, 100_000)), 3),)),
     Stage(
         ("seq@cseq",),
@@ -1136,6 +1142,7 @@ STAGES = (
             Template("(A ; B) WITHIN 2 seconds", events("A B", after=(1, 2, 3)), 3),
             Template("(A ; B) WITHIN 2 seconds", events("A B", after=(0.5, 1.0, 1.5)), 3),
             Template("(A ; B) WITHIN 2 seconds", events("B", after=(2.5,)), 1, before=events("A", after=(0.0,))),
+            Template("(A : B) WITHIN 2 seconds", events("A B", after=(0, 1, 2, 3)), 2),
             Template("(A ; B) WITHIN 1.5 minutes", events("A B", after=(1, 60, 90)), 2),
             Template("(A ; B ; C) WITHIN 2 seconds", events("B C", after=(1, 2)), 3, before=events("A", after=(0,))),
             Template("(A ; B ; C) WITHIN 2 seconds", events("C", after=(9,)), 1, before=events("A B", after=(1,))),
