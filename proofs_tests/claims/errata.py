@@ -169,11 +169,12 @@ def _and(values: Sequence[Any]) -> str:
 # ---- cep17 ----
 # Errata of cep17.
 
-NOTE = """Our copy has lost the formulas and listings, so we checked what the text around them says. A claim that "
-"fails and depends on a lost formula or listing is among the damaged texts. There are two exceptions. For the automata "
-"of NXT and LAST the fault is in the words that remain. In Lemma B.12 and in Theorems 2 and 3 it is the meaning of +: "
-"each round chooses anew the variables that are defined in the operand outside of any further +; section 3 introduces "
-"vdef+ for them."""
+NOTE = """\
+Our copy has lost the formulas and listings, so we checked what the text around them says. A claim that fails and
+depends on a lost formula or listing is among the damaged texts. There are two exceptions. For the automata of NXT and
+LAST the fault is in the words that remain. In Lemma B.12 and in Theorems 2 and 3 it is the meaning of +: each round
+chooses anew the variables that are defined in the operand outside of any further +; section 3 introduces vdef+ for
+them."""
 
 PLUS_LOST = (
     "Perhaps of the clause of +, which is lost; but not of section 3, which introduces vdef+ for it. Appendix C.2 does "
