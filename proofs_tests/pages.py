@@ -176,6 +176,7 @@ def playground_problems(
         tab.wait_for_selector(f"#pane-{pane} {shown}", timeout=WAIT)
         if shown == "iframe":
             tab.frame_locator(f"#pane-{pane} iframe").locator("svg").first.wait_for(timeout=WAIT)
+        tab.wait_for_function("!document.querySelector('.stale')", timeout=WAIT)  # dimmed until the new answer is there
         for width in widths:
             yield from problems_of(tab, f"playground/{pane}", width, pictures)
 

@@ -328,11 +328,11 @@ def _print_parts(
                     number += _print_json(matches, shown, most - number)
                     if number > most:
                         break
-        return number, _warn_of_more(number, args.limit) if args.out is None else _said_written(number, args.out)
+        return number, _warn_of_more(number, args.limit) if args.out is None else _report_written(number, args.out)
     return number, None
 
 
-def _said_written(number: int, path: Path) -> int:
+def _report_written(number: int, path: Path) -> int:
     """Say how many matches were written to a file, and return the exit status."""
     echo(f"{number} match{'' if number == 1 else 'es'} written to {path}", error=True)
     return 0 if number else 1
@@ -404,7 +404,7 @@ def _write(found: Iterable[Match], S: Stream, is_open: Callable[[Match], bool] |
     open_ = None if is_open is None else [is_open(match) for match in matches]
     columns = MatchColumns(matches, S, args.attributes, open_).columns()
     write_bytes(args.out, written_table(columns, format_))
-    return _said_written(len(matches), args.out)
+    return _report_written(len(matches), args.out)
 
 
 def _print_json(matches: Iterable[Match], shown: Shown, most: int, first: int = 0) -> int:
