@@ -101,9 +101,17 @@ class Match:
     bindings: Bindings | None = None
     result: Result | None = field(default=None, repr=False)
 
-    def more(self) -> dict[str, Any]:
-        """Return the fields that a subclass adds to the JSON form of a match."""
-        return {}
+    def json(self) -> dict[str, Any]:
+        """Return the match as a JSON object: the one definition of the fields that programs and commands exchange.
+
+        A field that the query does not give is left out. A subclass adds its own fields.
+        """
+        found: dict[str, Any] = {"at": self.at, "events": list(self.events)}
+        if self.bindings is not None:
+            found["bindings"] = {variable: list(positions) for variable, positions in self.bindings}
+        if self.result is not None:
+            found["result"] = plain(self.result.attributes)
+        return found
 
 
 Events: TypeAlias = Iterable[Event | Mapping[str, Any]] | ArrowTable

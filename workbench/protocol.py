@@ -19,7 +19,6 @@ from cerify.semantics.errors import CerifyError, InputError, Span
 from cerify.semantics.events import Match, result_of
 from cerify.semantics.json_events import JsonSchema, parse_json
 from cerify.semantics.row_pattern.scalars import NumberedMatch
-from cerify.semantics.values import plain
 
 PROTOCOL = 1
 LONGEST_TEXT = 10_000  # the most characters of an engine's text that are kept and shown
@@ -166,10 +165,10 @@ def answer_of_json(obj: Json, output: str, events: int) -> Answer:
     matches = [_match(match, f"matches[{i}]", output, problems) for i, match in enumerate(timed_items(obj["matches"]))]
     twice = [match for match, times in Counter(matches).items() if times > 1]
     if twice:
-        problems.append(f"the answer is a set, but it has the match {json_of_match(min(twice))} more than once")
+        problems.append(f"the answer is a set, but it has the match {min(twice).json()} more than once")
     beyond = (match for match in matches if max((match.at, *match.events)) >= events)
     if (match := next(beyond, None)) is not None:
-        problems.append(f"the match {json_of_match(match)} has a position beyond the {events} events sent")
+        problems.append(f"the match {match.json()} has a position beyond the {events} events sent")
     if len({match.result is None for match in matches}) > 1:
         raise InputError("some matches have a 'result' and others have none; all must have one, or none")
     found = sorted(dict.fromkeys(matches), key=_sort_key)
@@ -230,16 +229,6 @@ def _position(obj: Any, where: str) -> int:
     if type(obj) is not int or obj < 0:  # JSON Schema accepts 2.0 as an integer
         raise InputError(f"{where}: a position is a whole number from 0, written without a point, not {obj!r}")
     return obj
-
-
-def json_of_match(match: Match) -> Json:
-    """Return a match in the form of the protocol."""
-    obj: Json = {"at": match.at, "events": list(match.events)}
-    if match.bindings is not None:
-        obj["bindings"] = {variable: list(positions) for variable, positions in match.bindings}
-    if match.result is not None:
-        obj["result"] = plain(match.result.attributes)
-    return obj | match.more()
 
 
 def json_of_error(error: CerifyError) -> Json:

@@ -43,7 +43,7 @@ for line in sys.stdin:
     else:
         found = matches(message)
         FAULT
-        answer = {"id": message["id"], "matches": [protocol.json_of_match(m) for m in found]}
+        answer = {"id": message["id"], "matches": [m.json() for m in found]}
         print(json.dumps(answer), flush=True)
 """
 
@@ -262,7 +262,7 @@ def test_no_engine_is_asked_a_variable_that_nothing_binds(tmp_path: Path) -> Non
 
 def test_a_second_answer_to_the_last_case_is_seen(tmp_path: Path) -> None:
     """No later question brings it to light."""
-    answer = 'json.dumps({"id": message["id"], "matches": [protocol.json_of_match(m) for m in found]})'
+    answer = 'json.dumps({"id": message["id"], "matches": [m.json() for m in found]})'
     twice = f'if message["id"] == "fuzz/3": print({answer}, flush=True)'
     done = fuzz("--cases", "4", "--json", *planted(tmp_path, twice))
     assert done.returncode == 1, done.stderr

@@ -41,7 +41,7 @@ def completed(text: str) -> Iterator[str]:
         if line["language"] == "row-pattern" and not by_hand:
             line["tables"] = tables(line)
         elif not by_hand:
-            line["matches"] = [protocol.json_of_match(match) for match in matches(line)]
+            line["matches"] = [match.json() for match in matches(line)]
         yield json.dumps(line, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -66,7 +66,7 @@ def tables(line: protocol.Json) -> list[protocol.Json]:
     keys, measures = [one.name for one in q.partition], [one.name for one in q.measures]
     labels: list[list[Any]] = []
     own: list[list[Any]] = []
-    for match in map(protocol.json_of_match, matches(line | {"output": "valuations"})):
+    for match in (match.json() for match in matches(line | {"output": "valuations"})):
         of = {place: variable for variable, places in match["bindings"].items() for place in places}
         first = line["events"][min(match["events"], default=match["at"])]
         head = [*(first.get(key) for key in keys), match["match_number"]]

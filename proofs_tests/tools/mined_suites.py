@@ -26,7 +26,6 @@ from cerify.hypotheses.interpretation import Interpretation, choices_of
 from cerify.languages import LANGUAGES
 from cerify.languages.language import Options
 from cerify.languages.sigma import matches_of
-from cerify.protocol import json_of_match
 from cerify.semantics.arguments import Budget
 from cerify.semantics.cel import interpreter
 from cerify.semantics.cel import syntax as cel
@@ -127,7 +126,7 @@ class MinedSuite:
                     "query": text,
                     "events": events,
                     "output": self.output,
-                    "matches": [json_of_match(match) for match in sorted(self.define(query, log))],
+                    "matches": [match.json() for match in sorted(self.define(query, log))],
                 }
                 break  # the next query is another
 

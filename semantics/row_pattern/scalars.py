@@ -611,5 +611,5 @@ class NumberedMatch(Match):
     match_number: int = field(kw_only=True)
     excluded: tuple[int, ...] = field(default=(), compare=False, repr=False)
 
-    def more(self) -> dict[str, Any]:
-        return {"match_number": self.match_number}
+    def json(self) -> dict[str, Any]:
+        return Match.json(self) | {"match_number": self.match_number}

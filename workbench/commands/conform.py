@@ -525,7 +525,7 @@ def identify_command(
 
 
 def _separation_json(one: AxisSeparation) -> dict[str, Any]:
-    told = [a if isinstance(a, str) else list(map(protocol.json_of_match, a)) for a in (one.expected, one.given)]
+    told = [a if isinstance(a, str) else [match.json() for match in a] for a in (one.expected, one.given)]
     asked = one.question and {"query": one.question.query, "events": list(one.question.events)}
     answers = dict(zip(("expected", "given"), told, strict=True)) if asked else {}
     return {"axis": one.axis, "value": one.value, "beside": one.beside, **(asked or {}), **answers}

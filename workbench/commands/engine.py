@@ -151,7 +151,7 @@ def run(message: dict[str, Any], served: Served) -> dict[str, Any]:
                 return language.evaluators.output_table(phi, S, found, options).json()
         except Unsupported as error:
             return {"skipped": error.message}
-    return {"matches": [protocol.json_of_match(match) for match in found]}
+    return {"matches": [match.json() for match in found]}
 
 
 @lru_cache(maxsize=QUERIES)

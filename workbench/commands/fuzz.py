@@ -767,7 +767,7 @@ def _disagreement(d: Disagreement, plan: CampaignPlan, args: FuzzArguments) -> d
 
 
 def _answer(given: Answer) -> Any:
-    return given if isinstance(given, str) else [protocol.json_of_match(match) for match in sorted(given)]
+    return given if isinstance(given, str) else [match.json() for match in sorted(given)]
 
 
 # --- for a person -----------------------------------------------------------------------------------------------------

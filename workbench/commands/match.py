@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -381,8 +381,8 @@ class Shown:
         """
         if self.attributes is None:
             return {}
-        found = MatchColumns([match], self.S, self.attributes).columns()
-        return {name: values[0] for name, values in found.items() if name not in ("at", "events")}
+        found = MatchColumns([match], self.S, self.attributes).columns_of_attributes()
+        return {name: values[0] for name, values in found.items()}
 
 
 def _write_rows(made: OutputTable, args: MatchArguments) -> int:
@@ -427,18 +427,12 @@ def _print_json(matches: Iterable[Match], shown: Shown, most: int, first: int = 
 
 
 def _json_line(match: Match, shown: Shown) -> str:
-    line: dict[str, Any] = {"at": match.at, "events": list(match.events)}
-    if isinstance(match, ValuedMatch):
-        line["values"] = {X: _encode_value(v) for X, v in match.values}
-    if match.bindings is not None:
-        line["bindings"] = {variable: list(positions) for variable, positions in match.bindings}
-    if match.result is not None:
-        line["result"] = plain(match.result.attributes)
+    line = match.json()
     if shown.attributes is not None:
         line["shown"] = plain(shown.columns(match))
     if shown.is_open is not None and shown.is_open(match):
         line["open"] = True
-    return json.dumps(line | match.more(), ensure_ascii=False)
+    return json.dumps(line, ensure_ascii=False)
 
 
 def _print_rows(made: OutputTable, args: MatchArguments) -> int:
@@ -464,9 +458,10 @@ def _print_table(found: Iterator[Match], shown: Shown, limit: int, valuations: b
         return 1
     with_open = shown.is_open is not None and any(map(shown.is_open, matches[:limit]))
     valuations &= not results or any(match.bindings for match in matches)
-    columns = {} if shown.attributes is None else MatchColumns(matches[:limit], S, shown.attributes).columns()
-    names = [name for name in columns if name not in ("at", "events")]
-    headings = ["at", "events", *["bindings"] * valuations, *["result"] * results, *names, *["open"] * with_open]
+    columns: Mapping[str, Sequence[Any]] = {}
+    if shown.attributes is not None:
+        columns = MatchColumns(matches[:limit], S, shown.attributes).columns_of_attributes()
+    headings = ["at", "events", *["bindings"] * valuations, *["result"] * results, *columns, *["open"] * with_open]
     headings += ["rows"] * on_terminal()
     rows = []
     for number, match in enumerate(matches[:limit]):
@@ -482,7 +477,7 @@ def _print_table(found: Iterator[Match], shown: Shown, limit: int, valuations: b
             named = plain(match.result.attributes).items() if match.result is not None else ()
             written = (f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in named)
             cells.append("\n".join(map(printable, written)))
-        cells += [printable(shown_cell(columns[name][number])) for name in names]
+        cells += [printable(shown_cell(values[number])) for values in columns.values()]
         cells += ["open" if shown.is_open and shown.is_open(match) else ""] * with_open
         if on_terminal():
             cells.append("\n".join(f"{p}  {_row(S.part(p, 1)[0])}" for p in match.events))

@@ -87,8 +87,7 @@ def misses_command(args: MissesArguments) -> int:
         funnel = lang.explanations.near_misses(tree, S, limit, budget)
     names = parse_attributes(args.show)
     matches = [Match(miss.start, miss.events) for miss in funnel.misses]
-    shown = {} if names is None and args.out is None else MatchColumns(matches, S, names).columns()
-    shown = {name: values for name, values in shown.items() if name not in ("at", "events")}
+    shown = {} if names is None and args.out is None else MatchColumns(matches, S, names).columns_of_attributes()
     if args.out is not None and format_ is not None:
         write_bytes(args.out, written_table(_columns(funnel) | shown, format_))
     if args.as_json:

@@ -527,7 +527,7 @@ def _same(given: Answer, stored: Any) -> bool:
     """Return whether an answer equals the stored one. Failures are equal if they have the same form."""
     if isinstance(given, str) or isinstance(stored, str):
         return isinstance(given, str) and isinstance(stored, str) and failure_form(given) == failure_form(stored)
-    return _lines(map(protocol.json_of_match, given)) == _lines(stored)
+    return _lines(match.json() for match in given) == _lines(stored)
 
 
 def _lines(matches: Iterable[Any]) -> list[str]:

@@ -105,14 +105,14 @@ def case_of_line(text: str, where: str, seconds: float = SECONDS) -> Case:
 
     meant = _of_field("query", where, by_definition)
     if obj.get("matches") is None:
-        return _case(obj | {"matches": [protocol.json_of_match(match) for match in meant]})
+        return _case(obj | {"matches": [match.json() for match in meant]})
     answer = protocol.checked({"id": obj["id"], "matches": obj["matches"]}, "answer", where)
     given = _of_field("matches", where, partial(protocol.answer_of_json, answer, obj["output"], len(obj["events"])))
     if isinstance(given, protocol.MatchesAnswer) and given.problem:
         raise InputError(f"{where}: the field 'matches': {given.problem}")
     case = _case(obj)
     if set(case.matches) != set(meant):
-        expected = ", ".join(protocol.line(protocol.json_of_match(match)) for match in meant[:FEW]) or "none"
+        expected = ", ".join(protocol.line(match.json()) for match in meant[:FEW]) or "none"
         raise InputError(
             f"{where}: the field 'matches' contradicts the reference evaluator, whose matches are {expected}; leave "
             "the field out to have them computed"
@@ -155,7 +155,7 @@ def line_of_case(case: Case) -> str:
             "schema": case.schema,
             "events": list(case.events),
             "output": case.output,
-            "matches": [protocol.json_of_match(match) for match in case.matches],
+            "matches": [match.json() for match in case.matches],
         }
     )
 

@@ -655,7 +655,7 @@ def _limit_wrong_matches(result: CaseResult) -> CaseResult:
     kept = []
     for match in matches:
         if match not in expected and room >= 0:
-            room -= len(protocol.line(protocol.json_of_match(match)))
+            room -= len(protocol.line(match.json()))
         if match in expected or room >= 0:
             kept.append(match)
     if len(kept) == len(matches):

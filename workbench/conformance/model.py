@@ -379,7 +379,7 @@ def format_matches(matches: Collection[Match], most: int = 6, beside: Collection
 
 def match_number_text(match: Match) -> str:
     """Return the number of a match in words."""
-    number = match.more().get("match_number")
+    number = match.json().get("match_number")
     return "without a match number" if number is None else f"match number {number}"
 
 

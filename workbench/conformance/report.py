@@ -194,7 +194,7 @@ def result_json(result: CaseResult) -> Json:
 
 def matches_json(matches: Any) -> list[Json]:
     """Return matches in the form of the protocol."""
-    return [protocol.json_of_match(match) for match in matches]
+    return [match.json() for match in matches]
 
 
 # ---------------------------------------------------------------------------------------------------------------------

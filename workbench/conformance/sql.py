@@ -165,7 +165,7 @@ def answer(case: Case, tables: Sequence[protocol.Json]) -> protocol.Json:
         found = matches(q, [list(_rows(table)) for table in tables])
     except (LookupError, TypeError, ValueError, Unsupported) as error:
         raise InputError(f"the matches cannot be read from the tables: {type(error).__name__}: {error}") from None
-    return {"id": case.id, "matches": list(map(protocol.json_of_match, found))}
+    return {"id": case.id, "matches": [match.json() for match in found]}
 
 
 def _rows(table: protocol.Json) -> Iterator[Row]:

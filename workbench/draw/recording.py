@@ -623,7 +623,7 @@ class _Log:
         labels = self.made.place  # for each position, its partition and its row there
         match = found.match
         which = " ".join(map(str, sorted(match.events, key=lambda place: labels[place][1]))) or "no row"
-        text = f"Match {match.more()['match_number']}: rows {which}." if match.events else "An empty match."
+        text = f"Match {match.json()['match_number']}: rows {which}." if match.events else "An empty match."
         self.steps[-1] = replace(self.steps[-1], found=(found,), text=f"{self.steps[-1].text} {text}")
 
     def say(self, text: str) -> None:

@@ -309,7 +309,7 @@ class RowExplainer(Explainer[RowExplanation | NotMatched]):
         match = found.match
         shown = [{"row": r.place, "variable": r.label, "why": r.why, "preferred": [*r.preferred]} for r in found.rows]
         answer: Json = {"query": self.query, "events": list(match.events), "at": match.at, "match": True}
-        return answer | match.more() | {"rows": shown, "further": found.further}
+        return answer | {"match_number": match.match_number, "rows": shown, "further": found.further}
 
     def view(self, found: RowExplanation | NotMatched) -> ExplanationView:
         if isinstance(found, NotMatched):

@@ -316,6 +316,9 @@ class ValuedMatch(Match):
 
     values: tuple[tuple[str, Value], ...] = ()
 
+    def json(self) -> dict[str, Any]:
+        return super().json() | {"values": plain(dict(self.values))}
+
 
 @dataclass(frozen=True)
 class OutputTable:

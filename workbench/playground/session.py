@@ -35,10 +35,9 @@ from cerify.semantics.errors import (
     Unsupported,
     errors_in,
 )
-from cerify.semantics.events import TYPE, Match, Stream, observed
+from cerify.semantics.events import TYPE, Stream, observed
 from cerify.semantics.json_events import json_of_event, parse_json, stream_of_json
 from cerify.semantics.tables import NEEDS_ARROW, CsvSource, not_csv, records, require_closed_quotes, stream_of_rows
-from cerify.semantics.values import plain
 
 if TYPE_CHECKING:
     from cerify.explanations.explanation import ExplanationPart, ExplanationStep
@@ -340,7 +339,7 @@ def evaluate(asked: Json) -> Json:
     if not matches:
         warnings += _never(plan.language, plan.query)
     return {
-        "matches": list(map(_match, shown)),
+        "matches": [match.json() for match in shown],
         "more": len(matches) > LISTED,
         "svg": drawn(plan.language.syntax.stream_read(plan.query, S), rows),
         "warnings": warnings,
@@ -479,15 +478,6 @@ REQUESTS: Mapping[str, Callable[[Json], Json]] = {
 def _stream(asked: Json) -> Stream:
     header, *rows = asked["stream"]
     return stream_in("the stream", header, rows, [f"event {n}" for n in range(len(rows))])
-
-
-def _match(match: Match) -> Json:
-    found: Json = {"at": match.at, "events": list(match.events)}
-    if match.bindings is not None:
-        found["bindings"] = {variable: list(places) for variable, places in match.bindings}
-    if match.result is not None:
-        found["result"] = plain(match.result.attributes)
-    return found
 
 
 def _part(part: ExplanationPart, S: Stream) -> Json:

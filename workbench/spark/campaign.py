@@ -53,7 +53,6 @@ from cerify.equivalence.differential import (
     shrunk,
 )
 from cerify.languages import language_named
-from cerify.protocol import json_of_match
 from cerify.semantics.errors import BudgetExceeded, CerifyError, InputError
 from cerify.semantics.events import Match, Stream
 from cerify.semantics.files import locked
@@ -632,9 +631,7 @@ def stream_text(S: Stream) -> str:
 def _answer(answer: Answer | None) -> str | None:
     if answer is None:
         return None
-    return json.dumps(
-        answer if isinstance(answer, str) else [json_of_match(m) for m in sorted(answer)], ensure_ascii=False
-    )
+    return json.dumps(answer if isinstance(answer, str) else [m.json() for m in sorted(answer)], ensure_ascii=False)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from cerify.automata.evaluate.scope_columns import decreasing_rows
 from cerify.semantics.arrow_types import numbers_of_decimals
 from cerify.semantics.errors import BudgetExceeded, CerifyError, InputError
 from cerify.semantics.events import TIME, TYPE, Schema
-from cerify.semantics.match_tables import NO_MATCHES, POSITIONS, RESULT
+from cerify.semantics.match_tables import NO_MATCHES, RESULT, match_schema
 from cerify.semantics.tables import fitted_table
 from cerify.semantics.time_columns import UNIT_NAMES, unit_of
 
@@ -71,21 +71,8 @@ class SparkRun(ABC):
         return 0
 
 
-def of_events(at: pa.ChunkedArray | pa.Array, events: pa.ChunkedArray | pa.Array) -> pa.Table:
-    """Return a table of matches without bindings and results."""
-    rest = [pa.nulls(len(at), kind) for kind in RESULT.types[2:]]
-    return pa.table([at, events.cast(POSITIONS), *rest], schema=RESULT)
-
-
 PositionMap = Callable[[pa.Array], pa.Array]
 """A function from an array of positions to an array of identifiers of the same length."""
-
-
-def match_schema(place: pa.DataType) -> pa.Schema:
-    """Return the schema of matches whose events are identified by values of this type."""
-    places = pa.list_(place)
-    bindings = pa.map_(pa.string(), places)
-    return pa.schema([("at", place), ("events", places), ("bindings", bindings), ("result", pa.string())])
 
 
 def map_positions(matches: pa.Table, place: pa.DataType, identify: PositionMap) -> pa.Table:

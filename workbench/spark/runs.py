@@ -35,11 +35,11 @@ from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import BudgetExceeded, CerifyError, Unsupported, errors_in
 from cerify.semantics.events import TIME, Bindings, Match, Schema, Stream, result_of
 from cerify.semantics.json_events import schema_of_json
-from cerify.semantics.match_tables import RESULT, table_of_matches
+from cerify.semantics.match_tables import RESULT, table_of_matches, table_of_positions
 from cerify.semantics.predicates import satisfied
 from cerify.semantics.sase import clauses
 from cerify.semantics.sase import syntax as sase
-from cerify.spark.rows import NOTHING, Classes, Longs, RowsOfKeys, SparkRun, of_events
+from cerify.spark.rows import NOTHING, Classes, Longs, RowsOfKeys, SparkRun
 
 
 @dataclass(frozen=True)
@@ -322,7 +322,7 @@ class CelRun(SparkRun):
         if E.output == "valuations":
             return table_of_matches(E.push_stream(Stream.from_table(table), None, classes))
         found = E.push_arrow(table, None, classes)
-        return of_events(found["at"], found["events"]) if found.num_rows else NOTHING
+        return table_of_positions(found["at"], found["events"]) if found.num_rows else NOTHING
 
     @property
     def ascending(self) -> Mapping[str, bool]:
@@ -406,7 +406,7 @@ def _match_each_event(positions: pa.Array) -> pa.Table:
     if not len(positions):
         return NOTHING
     offsets = pa.array(range(len(positions) + 1), pa.int32())
-    return of_events(positions, pa.ListArray.from_arrays(offsets, positions))
+    return table_of_positions(positions, pa.ListArray.from_arrays(offsets, positions))
 
 
 class SaseRun(SparkRun):

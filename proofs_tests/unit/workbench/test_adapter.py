@@ -19,7 +19,7 @@ from cerify import adapter
 from cerify.conformance.cases import load, tree_of_text
 from cerify.conformance.model import Case
 from cerify.equivalence.generate import cel as generate
-from cerify.protocol import checked, json_of_match
+from cerify.protocol import checked
 from cerify.semantics.cel.interpreter import matches_of
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.syntax import show
@@ -152,7 +152,7 @@ def is_wrong(library: ModuleType, case: Case) -> bool | None:
     answer = answered(library, case)
     if "skipped" in answer:
         return None
-    expected = [json_of_match(match) for match in case.matches]
+    expected = [match.json() for match in case.matches]
     given, right = (
         sorted(json.dumps(m, sort_keys=True) for m in some) for some in (answer.get("matches", [0]), expected)
     )

@@ -668,7 +668,7 @@ def file_sase(tmp_path: Path) -> str:
 @pytest.mark.parametrize("evaluator", LANGUAGES["sase"].evaluators)
 def test_matches_have_bindings_and_results(evaluator: str) -> None:
     found = cerify.match(QUERY, S, language="sase", evaluator=evaluator)
-    assert [protocol.json_of_match(m) for m in found] == ANSWER
+    assert [m.json() for m in found] == ANSWER
     assert cerify.match(parse_sase(QUERY), S, evaluator=evaluator) == found  # a query says what language it is of
 
 

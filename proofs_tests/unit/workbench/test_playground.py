@@ -6,11 +6,17 @@ import json
 import re
 import shutil
 import sys
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+import cerify
+from cerify import protocol
+from cerify.automata.evaluator import Output
+from cerify.commands import engine
 from cerify.equivalence.verdict import Undecided
 from cerify.grade.grading import exercise
 from cerify.languages import LANGUAGES
@@ -20,8 +26,12 @@ from cerify.playground import session
 from cerify.playground.session import answer
 from cerify.semantics import packages
 from cerify.semantics.arguments import Budget
-from cerify.semantics.errors import InputError, MissingPackage
+from cerify.semantics.errors import InputError, MissingPackage, Unsupported
+from cerify.semantics.events import Match
+from cerify.semantics.json_events import json_of_event
+from cerify.semantics.match_frames import PositionArrays
 from cerify.semantics.packages import naming_extras
+from proofs_tests.conftest import Run
 
 STREAM = [["type", "x"], ["A", "1"], ["A", "2"], ["B", "3"]]
 
@@ -48,6 +58,53 @@ def test_the_example_of_every_language_has_matches_and_pictures(name: str) -> No
     assert ask("compare", **given, other=example["other"], otherLanguage=name)["lines"]
     assert ask("draw", **given).keys() <= {"svg", "error"}
     assert ask("step", **given).keys() <= {"html", "error"}
+
+
+@pytest.mark.parametrize("output", ["matches", "valuations"])
+@pytest.mark.parametrize("name", list(LANGUAGES))
+def test_every_writer_of_matches_writes_the_same_fields(name: str, output: Output, tmp_path: Path, run: Run) -> None:
+    """Fields, their order and values are those of Match.json: in the API, commands, the protocol and tables."""
+    (language,) = [one for one in ask("languages")["languages"] if one["name"] == name]
+    query, rows = language["example"]["query"], language["example"]["stream"]
+    (tmp_path / "e.csv").write_text("\n".join(map(",".join, rows)))
+    S = cerify.as_stream(tmp_path / "e.csv")
+    try:
+        matches = cerify.match(query, S, language=name, output=output)
+    except Unsupported:
+        assert output == "valuations"
+        return
+    expected = [json.dumps(match.json(), ensure_ascii=False) for match in matches]
+    assert expected
+
+    valuations = ["--valuations"] if output == "valuations" else []
+    status, printed, error = run("match", query, str(tmp_path / "e.csv"), "--language", name, "--json", *valuations)
+    if status == 2:
+        assert "leave out --valuations" in error
+    else:
+        assert (sorted(printed.splitlines()), error) == (sorted(expected), "")
+    if not valuations:
+        pasted = ask("evaluate", language=name, query=query, stream=rows)
+        assert [json.dumps(match, ensure_ascii=False) for match in pasted["matches"]] == expected
+
+    message = {"language": name, "query": query, "output": output, "events": list(map(json_of_event, S))}
+    served = {name: lambda query, S, options: list(cerify.match(query, S, language=name, output=options.output))}
+    sent = engine.run(message, served)["matches"]
+    assert list(map(json.dumps, sent)) == list(map(json.dumps, (match.json() for match in matches)))
+    if output == "valuations":
+        assert [match.json() for match in protocol.matches_of_json(sent, output)] == sent
+
+    columns = cerify.Matches(list(matches)).to_arrow().to_pylist(maps_as_pydicts="strict")
+    for row, match in zip(columns, matches, strict=True):
+        assert [*row] == [field.name for field in fields(Match)]
+        row["result"] = row["result"] and json.loads(row["result"])
+        assert json.dumps(row) == json.dumps({name: match.json().get(name) for name in row})
+
+    ends = np.cumsum([0, *(len(match.events) for match in matches)])
+    places = np.array([place for match in matches for place in match.events], np.int64)
+    arrays = PositionArrays(np.array([match.at for match in matches]), ends, places)
+    alone = [Match(match.at, match.events) for match in matches]
+    assert arrays.json_lines().splitlines() == [json.dumps(match.json()) for match in alone]
+    assert arrays.table().equals(cerify.Matches(alone).to_arrow())
 
 
 @pytest.mark.parametrize("name", list(LANGUAGES))

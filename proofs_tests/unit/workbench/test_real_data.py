@@ -108,10 +108,9 @@ def test_open_matches_are_marked_on_the_command_line(tmp_path: Path, run: Run) -
 
 
 def test_the_protocol_has_no_open_matches() -> None:
-    from cerify.protocol import json_of_match
 
     found = cerify.match(ABSENCE, ROWS, language="sase")
-    assert all("open" not in json_of_match(match) for match in found)
+    assert all("open" not in match.json() for match in found)
 
 
 @pytest.mark.parametrize(

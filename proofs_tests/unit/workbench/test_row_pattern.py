@@ -232,11 +232,11 @@ def test_an_engine_answers_with_matches_or_rows() -> None:
 
 def test_a_match_keeps_its_number_and_the_order_of_its_rows_on_the_wire() -> None:
     text = "MATCH_RECOGNIZE (ORDER BY x DESC PATTERN (^ A B C))"
-    sent = [protocol.json_of_match(m) for m in LANGUAGES[LANGUAGE].evaluators.matches(
+    sent = [m.json() for m in LANGUAGES[LANGUAGE].evaluators.matches(
         LANGUAGES[LANGUAGE].syntax.parse(text), Stream({"type": "row", **row} for row in TABLE), options=Options()
     )]  # fmt: skip
     assert [(one["events"], one["match_number"]) for one in sent] == [([1, 6, 0], 1)]
-    assert [protocol.json_of_match(m) for m in protocol.matches_of_json(sent, "valuations")] == sent
+    assert [m.json() for m in protocol.matches_of_json(sent, "valuations")] == sent
 
 
 PRICES = [{"price": price} for price in (12, 17, 11, 9, 14, 15, 8)]

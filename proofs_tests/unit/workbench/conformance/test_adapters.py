@@ -28,7 +28,6 @@ from cerify.conformance.harness import message_of
 from cerify.conformance.model import Case
 from cerify.equivalence.generate import cel as generate
 from cerify.languages import LANGUAGES
-from cerify.protocol import json_of_match
 from cerify.semantics import trees
 from cerify.semantics.cel.interpreter import matches_of
 from cerify.semantics.cel.parse import parse
@@ -199,7 +198,7 @@ def differing(
         if "tables" in reply:
             reply = sql.answer(case, reply["tables"])
         if "matches" in reply:
-            expected = answers(map(protocol.json_of_match, matches(message)))
+            expected = answers(match.json() for match in matches(message))
             yield case, answers(reply["matches"]) != expected
         else:
             assert "skipped" in reply or reply["error"]["code"] == "unsupported", (case, reply)
@@ -294,7 +293,7 @@ def test_the_harness_reads_the_matches_of_the_definition_from_the_tables(engine:
         if "error" in line or line["query"].startswith("WINDOW"):  # of which an adapter has no tables here
             continue
         shown = tables(line)
-        expected = [protocol.json_of_match(match) for match in sorted(matches(line))]
+        expected = [match.json() for match in sorted(matches(line))]
         assert sql.answer(case_of(line), shown)["matches"] == expected
         assert shown == line.get("tables", shown)
 
@@ -408,7 +407,7 @@ def wrong_cases(module: ModuleType) -> tuple[list[str], int]:
             got = answer(module, case)
             if "skipped" not in got:
                 answered += 1
-                expected = sorted(json.dumps(json_of_match(match), sort_keys=True) for match in case.matches)
+                expected = sorted(json.dumps(match.json(), sort_keys=True) for match in case.matches)
                 given = sorted(json.dumps(match, sort_keys=True) for match in got.get("matches", ["error"]))
                 wrong += [case.id] if given != expected else []
     return wrong, answered
@@ -657,7 +656,7 @@ def test_the_places_of_empty_matches_follow_from_their_order(query: str) -> None
     S = Stream([Event("row", {"x": e["x"], "k": e["k"]}) for e in events])
     module, partitions, orders = module_of("googlesql_adapter"), {}, []
     right = list(row_matches_of(parse_clause(query), S))
-    expected = sorted(json.dumps(json_of_match(match), sort_keys=True) for match in right)
+    expected = sorted(json.dumps(match.json(), sort_keys=True) for match in right)
 
     def shown(match: Any, n: int, place: int) -> dict[str, Any]:
         return {"r": n, "p": place, "c": next(name for name, of in match.bindings if place in of)}
