@@ -224,8 +224,8 @@ def _output_table(table: OutputTable) -> str:
     rows = "".join(
         f"<tr>{''.join(f'<td>{escape(_cell(value))}</td>' for value in row)}</tr>" for row in table.rows[:MOST_LISTED]
     )
-    more = f", of which the first {MOST_LISTED} are shown" if len(table.rows) > MOST_LISTED else ""
-    said = f"{_count(len(table.rows), 'row')}{more}"
+    more = f", of which the first {MOST_LISTED} are shown" if len(table) > MOST_LISTED else ""
+    said = f"{_count(len(table), 'row')}{more}"
     return f"<table><caption>{said}</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 

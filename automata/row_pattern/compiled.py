@@ -258,9 +258,11 @@ class MatchRows:
         else:
             shown = np.flatnonzero(~np.array(automaton.excluded, np.bool_)[block.states])
             empty = np.flatnonzero(lengths == 0)[: 0 if q.rows == "all omit empty" else None]
-            self.of, self.ends = np.append(of[shown], empty), np.append(shown + 1, block.offsets[empty])
-            order = np.argsort(self.of, kind="stable")
-            self.of, self.ends = self.of[order], self.ends[order]
+            self.of, self.ends = of[shown], shown + 1
+            if len(empty):
+                self.of, self.ends = np.append(self.of, empty), np.append(self.ends, block.offsets[empty])
+                order = np.argsort(self.of, kind="stable")
+                self.of, self.ends = self.of[order], self.ends[order]
         self.searched, self.begins = block.searched[self.of], block.begins[self.of]
         seen = self.ends > block.offsets[self.of]
         self.places = np.where(seen, self.labelled[self.ends - 1], self.begins) if q.window is None else self.searched
@@ -340,8 +342,18 @@ class MatchRows:
         offset = min(e.offset, len(mask) + 1)
         wanted = first + offset if e.function == "FIRST" else end - 1 - offset
         there = (first <= wanted) & (wanted < end)
-        its = np.append(np.flatnonzero(mask), len(mask))
-        return self.labelled[its[np.where(there, wanted, -1)]], there
+        return self._labelled_of(rows.variable_of(e.argument))[np.where(there, wanted, -1)], there
+
+    def _labelled_of(self, A: str | None) -> RowPlaces:
+        """Return the table rows that belong to the variable, in order; the last element stands for none."""
+        if A not in self._rows_by_variable:
+            _, mask = self._rows_of(A)
+            self._rows_by_variable[A] = np.append(self.labelled[:-1][mask], 0)
+        return self._rows_by_variable[A]
+
+    @cached_property
+    def _rows_by_variable(self) -> dict[str | None, RowPlaces]:
+        return {}
 
     def _in_rows(self, e: rows.Expression, places: RowPlaces, there: Mask) -> pa.Array:
         """Return the values of an expression in these rows of the table. Raises Inexact if the expression also depends

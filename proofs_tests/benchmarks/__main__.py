@@ -217,7 +217,7 @@ def main(names: tuple[str, ...], quick: bool, to: Path | None, docs: Path | None
                         written.write(json.dumps(one, ensure_ascii=False) + "\n")
                         written.flush()
                     shown = page.seen(one), page.compared(one), one["target"], page.verdict(one).strip("*")
-                    table.add_row(figure.name, *shown)
+                    table.add_row(figure.name, *((text or "").replace("&nbsp;", " ") for text in shown))
     if not figures:
         raise click.UsageError(f"no figure {' or '.join(names)}; without --quick there may be more")
     Console().print(table)

@@ -72,6 +72,12 @@ SECTIONS = (
         "of sase07; in `eighth` a run begins at one event in eight. `.readable` is the evaluator in Python.",
     ),
     (
+        "MATCH_RECOGNIZE",
+        "rows",
+        "`rows` finds the matches and the label of each row; `.output` is the whole call `cerify.match(..., "
+        'output="rows")`, with one row or all rows per match; `.readable` and `.memory` are the evaluator in Python.',
+    ),
+    (
         "Two cores",
         "cores",
         "Two threads read one stream, by elapsed time. `cores.processes` is the most that two cores of the "

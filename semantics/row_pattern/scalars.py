@@ -506,7 +506,7 @@ def columns_of(S: Stream) -> tuple[str, ...]:
     The column "type" is among them if a row has another type than ROW.
     """
     if S.is_columnar:
-        names, typed = S.table.column_names, any(R.as_py() != ROW for R in S.table[TYPE].unique())
+        names, typed = S.table.column_names, any(R.as_py() != ROW for R in S.coded_types.unique())
     else:
         declared, events = [] if S.schema is None else [*S.schema.attributes], S.events
         names = [TYPE, *dict.fromkeys([*declared, *(name for event in events for name in event.attributes)])]

@@ -442,13 +442,13 @@ def _print_rows(made: OutputTable, args: MatchArguments) -> int:
     shown = made.rows[: args.limit or (None if args.as_json else TABLE_ROWS)]
     if args.as_json:
         echo(json.dumps(OutputTable(made.columns, shown).json(), ensure_ascii=False))
-        return 0 if made.rows else 1
+        return 0 if made else 1
     cells = [["NULL" if value is None else printable(str(_encode_value(value))) for value in row] for row in shown]
     if made.columns:
         echo_lines(table_lines([*map(printable, made.columns)], cells, 0))
-    more = f", of which the first {len(shown)} are shown" if len(shown) < len(made.rows) else ""
-    echo(f"{len(made.rows)} row{'' if len(made.rows) == 1 else 's'}{more}")
-    return 0 if made.rows else 1
+    more = f", of which the first {len(shown)} are shown" if len(shown) < len(made) else ""
+    echo(f"{len(made)} row{'' if len(made) == 1 else 's'}{more}")
+    return 0 if made else 1
 
 
 def _print_table(found: Iterator[Match], shown: Shown, limit: int, valuations: bool, results: bool) -> int:

@@ -43,6 +43,8 @@ from cerify.semantics.trees import Operator, node_word, subtrees
 from cerify.semantics.values import Value, plain
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from cerify.automata.cea.model import CEA
     from cerify.automata.dfa.model import DFA
     from cerify.automata.dfa.parametric import Symbolic
@@ -58,6 +60,8 @@ if TYPE_CHECKING:
     from cerify.semantics.sase.syntax import SaseQuery
 
     Streamed: TypeAlias = Evaluator | DFA | Symbolic | SaseQuery
+    OutputValue: TypeAlias = Value | timedelta | None
+    OutputRow: TypeAlias = tuple[OutputValue, ...]
 
 F = TypeVar("F")
 M = TypeVar("M")
@@ -320,22 +324,87 @@ class ValuedMatch(Match):
         return super().json() | {"values": plain(dict(self.values))}
 
 
-@dataclass(frozen=True)
 class OutputTable:
-    """The table that a query makes of its matches: the names of its columns, and its rows in order."""
+    """The table that a query makes of its matches: the names of its columns, and its rows in order.
 
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Value | timedelta | None, ...], ...]
+    rows: tuples. A table of the compiled evaluator consists of Arrow columns; its rows are built when first asked for.
+
+      >>> OutputTable(("day", "price"), ((1, 2.5), (2, None))).rows[0]
+      (1, 2.5)
+    """
+
+    def __init__(self, columns: Sequence[str], rows: Sequence[OutputRow]) -> None:
+        self.columns = tuple(columns)
+        self._rows: tuple[OutputRow, ...] | None = tuple(rows)
+        self._arrays: list[pa.ChunkedArray | list[OutputValue]] | None = None
+        self._length = len(rows)
+
+    @classmethod
+    def from_columns(
+        cls, columns: Sequence[str], arrays: Iterable[pa.ChunkedArray | list[OutputValue]], length: int
+    ) -> OutputTable:
+        """Make a table of `length` rows from its columns: Arrow arrays, or lists where Arrow has no type for all
+        values.
+        """
+        made = cls(columns, ())
+        made._rows, made._arrays, made._length = None, list(arrays), length
+        return made
+
+    @property
+    def rows(self) -> tuple[OutputRow, ...]:
+        """The rows in order, each a tuple with the values of the columns."""
+        if self._rows is None:
+            from cerify.semantics.arrow_columns import values_in
+
+            lists = [one if isinstance(one, list) else values_in(one) for one in self._arrays or ()]
+            self._rows = tuple(zip(*lists, strict=True)) if lists else ((),) * self._length
+        return self._rows
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, OutputTable):
+            return NotImplemented
+        return (self.columns, self.rows) == (other.columns, other.rows)
+
+    def __repr__(self) -> str:
+        return f"OutputTable(columns={self.columns!r}, rows={self.rows!r})"
 
     def json(self) -> dict[str, Any]:
         """Return the table in the form of the protocol."""
         return {"columns": list(self.columns), "rows": plain(self.rows)}
 
+    def to_arrow(self) -> pa.Table:
+        """Return the table as an Arrow table.
+
+        Raises InputError if a column has values for which Arrow has no common type.
+        """
+        import pyarrow as pa
+
+        arrays = []
+        for name, values in zip(self.columns, self._values(), strict=True):
+            if isinstance(values, list):
+                try:
+                    values = pa.array(values)
+                except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError) as error:
+                    raise InputError(f"Arrow has no type for all values of the column {name!r}: {error}") from None
+            arrays.append(values)
+        return pa.table(arrays, names=list(self.columns))
+
     def to_pandas(self) -> Any:
         """Return the table as a pandas data frame. Raises ImportError if pandas is not installed."""
         import pandas
 
-        return pandas.DataFrame.from_records(list(self.rows), columns=list(self.columns))
+        values = [pandas.Series(one) if isinstance(one, list) else one.to_pandas() for one in self._values()]
+        frame = pandas.DataFrame(dict(enumerate(values)), index=range(len(self)))
+        return frame.set_axis(list(self.columns), axis="columns")
+
+    def _values(self) -> list[Any]:
+        """Return the columns: Arrow arrays or lists."""
+        if self._arrays is None:
+            return list(map(list, zip(*self.rows, strict=True))) if self.rows else [[] for _ in self.columns]
+        return self._arrays
 
 
 @dataclass(frozen=True)

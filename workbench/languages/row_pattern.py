@@ -178,37 +178,55 @@ class RowEvaluators(Evaluators[MatchRecognize]):
         if _no_kernel(query, S.schema, options) or not all(isinstance(e, RowColumn) for e in made.keys.values()):
             return None
         from cerify.automata.row_pattern.compiled import compiled_blocks, output_blocks
-        from cerify.semantics.arrow_columns import values_in
 
-        q, found, number = made.q, compiled_blocks(query, S, options.budget), 0
+        q, found, number, length = made.q, compiled_blocks(query, S, options.budget), 0, 0
         table, automaton, _ = found
-        output: list[OutputRow] = []
+        shown = [e.name for e in made.keys.values() if isinstance(e, RowColumn)]
+        chunks: list[list[Any]] = [[] for _ in made.columns]
 
-        def values_of(name: str, rows: Any) -> Sequence[Any]:
+        def values_of(name: str, rows: Any) -> Any:
             if not S.is_columnar:
                 return [table.lists[name][row] if name in table.lists else None for row in rows.tolist()]
             if name not in S.table.column_names:
                 return [None] * len(rows)
-            return values_in(S.table[name].take(table.positions[rows]))
+            return S.table[name].take(table.positions[rows])
 
         for block in output_blocks(q, found):
             number += len(block.made.block.begins)
             if number > options.budget.matches:
                 raise too_many_matches(options.budget.matches)
-            columns = [values_of(e.name, block.places) for e in made.keys.values() if isinstance(e, RowColumn)]
+            length += len(block.places)
+            columns = [values_of(name, block.places) for name in shown]
             for one in q.measures:
-                listed: list[Any]
                 values = block.made.measure(one.expression)
                 if values is None:  # of several types, or beyond 64 bits
                     by_registers = RegisterOutput(replace(q, measures=(one,)), S)
                     matches = block.made.block.matches(automaton, table.positions, q.window is not None)
                     listed = [value for match in matches for _, (value,) in by_registers.measured(match)]
+                    columns.append(block.spread_list(listed))
                 else:
-                    listed = values_in(values)
-                columns.append(block.spread_list(listed))
+                    columns.append(block.spread(values))
             columns += [values_of(name, block.places) for name in made.other_columns]
-            output += zip(*columns, strict=True) if columns else [()] * len(block.places)
-        return OutputTable(made.columns, tuple(output))
+            for some, values in zip(chunks, columns, strict=True):
+                some.append(values)
+        return OutputTable.from_columns(made.columns, map(_joined, chunks), length)
+
+
+def _joined(chunks: Sequence[Any]) -> Any:
+    """Return the column that consists of these Arrow arrays and lists: an Arrow array if all have one type."""
+    import pyarrow as pa
+
+    from cerify.semantics.arrow_columns import values_in
+
+    if not any(isinstance(one, list) for one in chunks):
+        arrays = [array for one in chunks for array in (one.chunks if isinstance(one, pa.ChunkedArray) else [one])]
+        arrays = [array.dictionary_decode() if pa.types.is_dictionary(array.type) else array for array in arrays]
+        types = {array.type for array in arrays if array.null_count < len(array)}  # as in a list: NULL has no type
+        if len(types) < 2:
+            type_ = types.pop() if types else pa.null()
+            typed = (array if array.type == type_ else pa.nulls(len(array), type_) for array in arrays)
+            return pa.chunked_array(typed, type_)
+    return [value for one in chunks for value in (one if isinstance(one, list) else values_in(one))]
 
 
 class RowExplanations(Explanations[MatchRecognize]):

@@ -169,7 +169,7 @@ def test_what_it_refuses() -> None:
 
 @pytest.mark.parametrize("seeds", sampled([range(50), range(50, 10_000)], [range(50)]))
 def test_the_output_table_of_the_loops_is_that_of_the_definition(seeds: range) -> None:
-    evaluators, compared = LANGUAGES["row-pattern"].evaluators, 0
+    evaluators, compared, pandas = LANGUAGES["row-pattern"].evaluators, 0, pytest.importorskip("pandas")
     for seed in seeds:
         q, S = case(Random(seed), PROFILES["columns"], 10, 12)
         try:
@@ -181,4 +181,7 @@ def test_the_output_table_of_the_loops_is_that_of_the_definition(seeds: range) -
             if found is not None:
                 compared += 1
                 assert (repr(found.columns), repr(found.rows)) == (repr(expected.columns), repr(expected.rows)), show(q)
+                assert len(found) == len(expected)
+                pandas.testing.assert_frame_equal(found.to_pandas(), expected.to_pandas())
+                assert found.to_arrow().equals(expected.to_arrow())
     assert compared > len(seeds) / 2
