@@ -5,7 +5,7 @@
     cerify identify --engine flink --json > profile.json
     python -m proofs_tests.tools.engine_board store-profile profile.json --date 2026-11-22
     cerify fuzz --engine flink --json > fuzz.jsonl
-    python -m proofs_tests.tools.engine_board store-fuzz fuzz.jsonl --date 2026-11-22
+    python -m proofs_tests.tools.engine_board store-fuzz fuzz.jsonl --anew --date 2026-11-22
     python -m proofs_tests.tools.engine_board page
 
 `store` writes docs/findings/results/ENGINE-VERSION.json: per feature how many cases there were, passed and were
@@ -13,8 +13,9 @@ skipped, how many got no answer since the engine crashed, hung or took too much 
 written down), and the outcome of each other case; and the answers to the cases by which engines are compared. Of a run
 with --policy it writes ENGINE-VERSION-held.json: such a run stands among all runs, and is in no other table.
 `store-profile` writes docs/findings/profiles/ENGINE-LANGUAGE.json, and `store-fuzz` adds the counts of a run of random
-cases to docs/findings/fuzz.json, in the place of those of the same seed. `page` writes docs/findings/board.md from
-these and from docs/findings/*/findings.json, where each finding lists the cases that it explains, the same as data in
+cases to docs/findings/fuzz.json, in the place of those of the same seed; with --anew in the place of the engine's runs
+of earlier days with the same profile. `page` writes docs/findings/board.md from these and from
+docs/findings/*/findings.json, where each finding lists the cases that it explains, the same as data in
 docs/findings/board.json, and docs/guide/comparison.md.
 """
 
@@ -102,6 +103,19 @@ def stored_fuzz(lines: Iterable[str], date: str) -> dict[str, Any]:
 def fuzz_runs() -> list[dict[str, Any]]:
     """The stored runs of random cases, the oldest first."""
     return list(json.loads(FUZZ.read_text())) if FUZZ.exists() else []
+
+
+def add_fuzz_run(runs: Iterable[dict[str, Any]], run: dict[str, Any], *, is_anew: bool = False) -> list[dict[str, Any]]:
+    """Return the runs with this one in the place of that of the same engine, version, profile and seed.
+
+    is_anew: also drop those with other seeds that are of an earlier day.
+    """
+
+    def is_replaced(one: dict[str, Any]) -> bool:
+        same = ("tested", "profile") if is_anew and one["date"] < run["date"] else ("tested", "profile", "seed")
+        return all(one[key] == run[key] for key in same)
+
+    return [*(one for one in runs if not is_replaced(one)), run]
 
 
 def findings(folder: Path = FINDINGS) -> list[Finding]:
@@ -383,14 +397,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for command in (store, store_fuzz, store_profile):
         command.add_argument("run", type=Path)
         command.add_argument("--date", required=True, help="the day of the run, such as 2026-11-22")
+    store_fuzz.add_argument("--anew", action="store_true", help="drop the engine's older runs with the same profile")
     commands.add_parser("page", help="write the page")
     options = parser.parse_args(arguments)
     if options.command != "page" and not re.fullmatch(r"\d{4}-\d\d-\d\d", options.date):
         parser.error("--date is a day, such as 2026-11-22")
     if options.command == "store-fuzz":
         run = stored_fuzz(options.run.read_text().splitlines(), options.date)
-        others = (one for one in fuzz_runs() if any(one[key] != run[key] for key in ("tested", "profile", "seed")))
-        runs = [*others, run]
+        runs = add_fuzz_run(fuzz_runs(), run, is_anew=options.anew)
         FUZZ.write_text(json.dumps(runs, indent=1) + "\n")
     elif options.command == "store-profile":
         profile = {"date": options.date} | json.loads(options.run.read_text())

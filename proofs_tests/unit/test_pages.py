@@ -291,6 +291,16 @@ def test_runs_of_random_cases_are_a_row_for_each_profile() -> None:
     assert "| toy 1 | 2026-11-23 | core | 3, 4 | 20 | 12 | 10 | 2 |" in engine_board.page([], [], [later, run])
 
 
+def test_a_run_of_random_cases_takes_the_place_of_older_ones() -> None:
+    """By default of that with the same seed, and anew of all of an earlier day with the same profile."""
+    run = {"tested": "toy 2", "profile": "core", "seed": 3, "date": "2026-12-01"}
+    early = run | {"date": "2026-11-22"}
+    later, older = run | {"seed": 4}, early | {"seed": 5}
+    others = [early | {"tested": "toy 1"}, early | {"profile": "chain"}]
+    assert engine_board.add_fuzz_run([early, older, *others], run) == [older, *others, run]
+    assert engine_board.add_fuzz_run([early, older, *others, later], run, is_anew=True) == [*others, later, run]
+
+
 # ---- peers ----
 # The page of speed beside other engines: made from what was measured, without times where the matches differ.
 
