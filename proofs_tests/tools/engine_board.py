@@ -210,7 +210,7 @@ def cell_text(cell: dict[str, Any] | None) -> str:
 
 
 def profile_rows(identified: Iterable[dict[str, Any]]) -> list[list[str]]:
-    """For each profile the axes whose value is not the definition's, and those of which no value fits."""
+    """For each profile the axes whose value is not the definition's, and those without a value, with ? if some fit."""
     rows = []
     for profile in identified:
         axes = AXES[profile["language"]]
@@ -219,7 +219,7 @@ def profile_rows(identified: Iterable[dict[str, Any]]) -> list[list[str]]:
         departs, unfit = [], []
         for name, found in profile["axes"].items():
             if found["value"] is None:
-                unfit.append(f"`{name}`")
+                unfit.append(f"`{name}`" + "?" * ("alike" in found))
             elif found["value"] != defaults[name]:
                 departs.append(f"`{name}={found['value']}` {found['explained']}/{found['answers']}")
         head = [f"{profile['engine']['name']} {profile['engine']['version']}", profile["date"], profile["language"]]
@@ -257,9 +257,7 @@ def page(
         + FOUND.format(others=", ".join(f"[{name}]({name}/README.md)" for name in others))
         + table(["engine", "defects", "choices"], found)
         + PROFILED
-        + table(
-            ["engine", "date", "language", "questions", "departs in", "no value explains"], profile_rows(identified)
-        )
+        + table(["engine", "date", "language", "questions", "departs in", "has no value"], profile_rows(identified))
         + FUZZED
         + table(["engine", "last run", "profile", "seeds", "cases", "claimed", "agreed", "disagreed"], drawn)
         + HISTORY
@@ -367,8 +365,8 @@ PROFILED = """
 
 This table shows what `cerify identify` found: the [axes](../guide/identify.md#axes) on which an engine departs from the
 definition. Each has the value found, and how many of the answers that depend on the axis this value explains. The last
-column lists the axes for which no value explains seven in ten answers. On all other axes that could be tested, the
-engine follows the definition.
+column lists the axes without a value: some answer contradicts each of their values, or, with a question mark, other
+answers leave open which value it is. On all other axes that could be tested, the engine follows the definition.
 
 """
 FUZZED = """

@@ -158,9 +158,10 @@ def test_a_run_is_stored_in_short() -> None:
 def test_a_profile_is_a_row_of_what_departs() -> None:
     as_defined = {"value": "any", "answers": 9, "explained": 9}
     axes = {"seq": as_defined, "emit": as_defined | {"value": "one-later", "explained": 8}, "loop": {"value": None}}
+    axes["or"] = {"value": None, "alike": ["both"]}
     profile = {"engine": {"name": "toy", "version": "1"}, "date": "2026-11-22", "language": "cel", "questions": 40}
     (row,) = engine_board.profile_rows([profile | {"axes": axes}])
-    assert row == ["toy 1", "2026-11-22", "cel", "40", "`emit=one-later` 8/9", "`loop`"]
+    assert row == ["toy 1", "2026-11-22", "cel", "40", "`emit=one-later` 8/9", "`loop`, `or`?"]
 
 
 def test_a_difference_is_taken_to_the_finding_that_it_fits(capsys: pytest.CaptureFixture[str]) -> None:

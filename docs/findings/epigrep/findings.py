@@ -37,3 +37,9 @@ pattern["steps"][0]["transition_from_previous"] = None
 pattern = epigrep.pattern_from_json(json.dumps(pattern | {"consumption": "ExhaustivePerStart"}))
 print(f"A with x = {value}, on x = {value}:", epigrep.match(pattern, [epigrep.Event("key", 0, "A", {"x": value})]))
 print("the pattern as JSON:", pattern.to_json())
+absence = {"max_elapsed": None, "absence": [atom("B")]}
+steps = [{"atom": atom(kind), "transition_from_previous": before} for kind, before in (("A", None), ("C", absence))]
+pattern = epigrep.pattern_from_json(json.dumps({"steps": steps, "consumption": "ExhaustivePerStart"}))
+for key in ("k", "another"):
+    stream = [epigrep.Event(k, n, kind, {}) for n, (kind, k) in enumerate((("A", "k"), ("B", key), ("C", "k")))]
+    print(f"A ; C without B between, B's key is {key}:", len(epigrep.match(pattern, stream)), "matches")

@@ -616,7 +616,7 @@ def test_the_words_of_an_engine(engine: str, query: str, words: Any) -> None:
         ),
         *(
             ("rustevex", query)
-            for query in ("A : B", "A+", "A FILTER A[x > 1]", "A ; B FILTER A[x = 1] FILTER B[y = 1]")
+            for query in ("A : B", "A+", "A FILTER A[x > 1]", "A ; B FILTER A[x = 1] FILTER B[y = 1]", "A{65}")
         ),
         ("varpulis", "PATTERN SEQ(A a, ~B b, C c) RETURN 1 AS one"),
         ("varpulis", "PATTERN SEQ(A+ a[], B b) WHERE b.x > a[1].x RETURN 1 AS one"),
@@ -639,6 +639,17 @@ def test_what_an_engine_has_no_words_for_is_skipped(engine: str, query: str) -> 
     events = [{"type": "row", "x": 1}] if engine == "googlesql" else [{"type": t, "x": 1} for t in "AB"]
     with pytest.raises(adapter.Skip):
         WORDS[engine](asked(LANGUAGE_OF.get(engine, "cel"), query, events))
+
+
+def test_rustevex_takes_times_that_are_exact_as_floats() -> None:
+    def times(*values: int) -> list[int | float]:
+        events = [{"type": "A", "time": value} for value in values]
+        return list(module_of("rustevex_adapter").times_of(asked("cel", "A", events)))
+
+    assert times(0, 2**53) == [0, 2**53]
+    for beyond in ((0, 2**53 + 1), (-(2**53) - 1, 0)):
+        with pytest.raises(adapter.Skip):
+            times(*beyond)
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,8 @@ def elements_of(chain: Chain) -> tuple[list[dict[str, Any]], str | None]:
                 raise Skip("a blocking token must come between two elements, and have another type", LINK)
             element |= {"block_token": absence.type, "block_min_val": blocked[n][1], "block_max_val": blocked[n][2]}
         elements += [element] * step.least
+    if len(elements) > 64:
+        raise Skip("a pattern has at most 64 elements", LINK)
     return elements, next(iter(names), None)
 
 
@@ -70,6 +72,14 @@ def value_of(event: dict[str, Any], attribute: str | None) -> float:
     return float(value)
 
 
+def times_of(run: RunMessage) -> list[int | float]:
+    """Return the time of each event in seconds; rustevex takes times as floats, so they must be exact as floats."""
+    times = run.seconds()
+    if any(abs(time) > 2**53 for time in times):
+        raise Skip("times are floats", LINK)
+    return times
+
+
 def search(run: RunMessage, chain: Chain) -> list[Found]:
     """Return the matches that rustevex finds, each at its last token."""
     from rustevex import EventExpressions, Pattern
@@ -79,7 +89,7 @@ def search(run: RunMessage, chain: Chain) -> list[Found]:
     bound = math.inf if window is None else float(window.width - (window.kind == "events"))
     if window is not None and window.kind == "attribute":
         raise Skip("a window must be of time or of events", LINK)
-    times = run.seconds() if window is not None and window.kind == "time" else range(len(run.events))
+    times = times_of(run) if window is not None and window.kind == "time" else range(len(run.events))
     pattern = Pattern(max_dt=bound)
     told = [f"Pattern(max_dt={bound})"]
     for element in elements:
