@@ -641,15 +641,25 @@ def test_what_an_engine_has_no_words_for_is_skipped(engine: str, query: str) -> 
         WORDS[engine](asked(LANGUAGE_OF.get(engine, "cel"), query, events))
 
 
-def test_rustevex_takes_times_that_are_exact_as_floats() -> None:
-    def times(*values: int) -> list[int | float]:
-        events = [{"type": "A", "time": value} for value in values]
-        return list(module_of("rustevex_adapter").times_of(asked("cel", "A", events)))
+@pytest.mark.parametrize(
+    ("engine", "times_of", "most", "beyond"),
+    [
+        ("rustevex", lambda run: module_of("rustevex_adapter").times_of(run), 2**53, 2**53 + 1),
+        (
+            "pycer",
+            lambda run: module_of("pycer_adapter").DeclaredQuery(run).times(),
+            2**63 // 10**9,
+            2**63 // 10**9 + 1,
+        ),
+    ],
+)
+def test_times_that_an_engine_cannot_hold_are_skipped(engine: str, times_of: Any, most: int, beyond: int) -> None:
+    def times(*values: int) -> list[int]:
+        return list(times_of(asked("cel", "A WITHIN 1 second", [{"type": "A", "time": value} for value in values])))
 
-    assert times(0, 2**53) == [0, 2**53]
-    for beyond in ((0, 2**53 + 1), (-(2**53) - 1, 0)):
-        with pytest.raises(adapter.Skip):
-            times(*beyond)
+    assert times(0, most) == [0, most * (1 if engine == "rustevex" else 10**9)]
+    with pytest.raises(adapter.Skip):
+        times(0, beyond)
 
 
 @pytest.mark.parametrize(

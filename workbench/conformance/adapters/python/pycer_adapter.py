@@ -259,8 +259,8 @@ class DeclaredQuery:
         if not any(window["node"] == "TimeWindow" for window in self.windows):
             return list(range(len(self.run.events)))
         seconds = self.run.seconds()
-        if any(time < 0 or time != int(time) for time in seconds):
-            raise skip("times must be whole seconds and not negative")
+        if any(time < 0 or time != int(time) or time * SECOND >= 2**63 for time in seconds):
+            raise skip("times must be whole seconds, not negative, and as nanoseconds below 2**63")
         return [int(time) * SECOND for time in seconds]
 
 
