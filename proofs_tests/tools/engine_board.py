@@ -91,7 +91,8 @@ def stored(lines: Iterable[str], date: str) -> dict[str, Any]:
 
 def is_without_answer(result: dict[str, Any]) -> bool:
     """Return whether the engine crashed, hung, or said that a case was too much for it."""
-    return result["outcome"] in ("crashed", "timeout", "memory") or str(result.get("detail", "")).startswith("budget")
+    detail = str(result.get("detail", "")).removeprefix("answered with an error: ")
+    return result["outcome"] in ("crashed", "timeout", "memory") or detail.startswith("budget")
 
 
 def stored_fuzz(lines: Iterable[str], date: str) -> dict[str, Any]:

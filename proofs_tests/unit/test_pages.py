@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from cerify.conformance.cases import load
+from cerify.conformance.model import CaseResult
+from cerify.conformance.report import result_json
 from proofs_tests import robustness
 from proofs_tests.benchmarks import keys, page, peers, recognize
 from proofs_tests.benchmarks.figure import Figure
@@ -153,6 +156,13 @@ def test_a_run_is_stored_in_short() -> None:
         },
         "answers": {"cel/seq/001": "{0, 3} at 3"},
     }
+
+
+@pytest.mark.parametrize("code", ["budget", "internal"])
+def test_an_engine_that_stops_over_its_budget_gives_no_answer(code: str) -> None:
+    (case,) = (case for case in load(None) if case.id == "cel/seq/001")
+    result = result_json(CaseResult(case, "error", None, f"{code}: too many matches"))
+    assert engine_board.is_without_answer(result) == (code == "budget")
 
 
 def test_a_profile_is_a_row_of_what_departs() -> None:

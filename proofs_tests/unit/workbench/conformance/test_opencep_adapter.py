@@ -286,6 +286,17 @@ def test_a_fault_of_the_translation_is_seen(adapter: ModuleType) -> None:
         assert any(got is not None and answered(adapter, case, faulty) != got for case, got in right), old
 
 
+def test_events_that_are_too_far_apart_are_skipped(adapter: ModuleType) -> None:
+    def reply(*times: int) -> dict[str, Any]:
+        events = [{"type": "A", "time": time} for time in times]
+        query = "(A ; A) WITHIN 10 seconds"
+        run = {"id": "far", "language": "cel", "query": query, "tree": tree_of_text("cel", query)}
+        return dict(adapter.answer(run | {"schema": None, "events": events, "output": "matches"}, lambda *_: []))
+
+    assert "matches" in reply(-(2**62), -(2**62) + 10**11)
+    assert "skipped" in reply(-(2**63), 2**63 - 1)
+
+
 def test_an_answer_has_the_pattern_as_source(adapter: ModuleType) -> None:
     case = next(case for case in load(None) if case.query == "A OR B" and case.output == "matches")
     run = {"id": "", "language": "cel", "query": case.query, "tree": tree_of_text("cel", case.query)}

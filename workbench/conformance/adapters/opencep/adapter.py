@@ -17,7 +17,7 @@ from typing import Any
 
 import chains
 import sase_chains
-from chains import Json, Match, Search, NotExpressible, Window
+from chains import EPOCH, Json, Match, Search, NotExpressible, Window
 from patterns import source
 
 LINK = "https://github.com/ilya-kolchinsky/OpenCEP/blob/master/README.md"
@@ -86,6 +86,8 @@ def seconds_of(events: Sequence[Json], window: Window | None) -> list[float]:
         times = [_instant(time) for time in times]
     if times != sorted(times):
         raise NotExpressible("events must be in the order of time")
+    if times and times[-1] - times[0] > (datetime.max - EPOCH).total_seconds():
+        raise NotExpressible("times of OpenCEP end in the year 9999")
     return [time - times[0] for time in times]
 
 

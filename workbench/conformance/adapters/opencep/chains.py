@@ -7,6 +7,7 @@ Conditions are code over the events that leaves have taken.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import count, product
 from typing import Any
 
@@ -14,6 +15,7 @@ from conditions import Code, Json, attribute, both, call, either, events, every,
 
 Match = tuple[int, list[list[int]]]  # the position after which it is reported, and the positions of each leaf
 SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
+EPOCH = datetime(5000, 1, 1)  # the time of the first event
 CLAIMS = {
     "operators": ["seq", "cseq", "plus", "repeat", "or", "all", "in", "project", "filter", "within", "strict"],
     "predicates": ["comparison", "in", "range", "not", "and", "or", "correlated"],

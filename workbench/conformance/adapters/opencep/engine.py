@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from chains import Alternative, Json, Match, Window
+from chains import EPOCH, Alternative, Json, Match, Window
 from conditions import Code
 from patterns import build_pattern
 
@@ -27,8 +27,6 @@ from condition.CompositeCondition import AndCondition  # noqa: E402
 from condition.Condition import SimpleCondition, Variable  # noqa: E402
 from misc.ConsumptionPolicy import ConsumptionPolicy  # noqa: E402
 from stream.Stream import InputStream, OutputStream  # noqa: E402
-
-EPOCH = datetime(5000, 1, 1)
 
 
 class Types(EventTypeClassifier):
