@@ -9,13 +9,27 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from cerify import plan
+from cerify.automata.cea.compile import compile_cel
+from cerify.automata.evaluate import evaluation_plan
+from cerify.automata.evaluate.scope import strip_windows
+from cerify.equivalence.decide import keys_and_windows
+from cerify.equivalence.rewrite import normal_forms, simplify
+from cerify.equivalence.rewrite.translate_core_cel import to_core_cel
+from cerify.explanations import cel_derivation, cel_rejection
+from cerify.hypotheses import cel as hypotheses
+from cerify.semantics.cel import across_keys, check, interpreter
+from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import OPERATORS
+from cerify.semantics.errors import InternalError
+from cerify.semantics.events import Event, Stream
 from proofs_tests.test_walk import TOP, imports_in
 
 SYNTAX = "cerify.semantics.cel.syntax"
@@ -28,7 +42,7 @@ FILES: dict[str, int] = {
     "ContiguousSeq": 19,
     "And": 20,
     "All": 18,
-    "Unless": 25,
+    "Unless": 26,
     "Plus": 20,
     "ContiguousPlus": 17,
     "Start": 16,
@@ -40,7 +54,7 @@ FILES: dict[str, int] = {
     "Filter": 35,
     "Project": 28,
     "PartitionBy": 26,
-    "PerKey": 29,
+    "PerKey": 30,
     "Within": 28,
     "Repeat": 4,
     "ContiguousRepeat": 4,
@@ -91,3 +105,51 @@ def test_a_name_is_counted_by_where_it_is_imported_from(tmp_path: Path) -> None:
         "from cerify.semantics.cel.syntax import Or as Either\nx = And, cel.Unless, Either, cel.Unless\n"
     )
     assert set(named_in(file)) == {"Unless", "Or"}
+
+
+class Novel(cel._WithOperands):
+    """A primitive operator that no function knows."""
+
+
+NOVEL: Any = Novel(cel.Filter(cel.EventAtom("A"), cel.Every("A", cel.SMALL)), cel.EventAtom("B"))
+JUDGES: dict[str, Callable[[], object]] = {
+    "uses of variables": lambda: [*check.unused(NOVEL)],
+    "definite variables": lambda: check._definite(NOVEL),
+    "meaning": lambda: interpreter.valuations(NOVEL, Stream([Event("A")]), 0),
+    "automaton": lambda: compile_cel(NOVEL),
+    "windows around it": lambda: strip_windows(NOVEL),
+    "its bindings": lambda: evaluation_plan.analyze_bindings(NOVEL),
+    "over-approximation": lambda: evaluation_plan._anywhere(NOVEL),
+    "always bound": lambda: keys_and_windows.always_bound(NOVEL),
+    "binds last": lambda: keys_and_windows.binds_last(NOVEL),
+    "bindable": lambda: normal_forms.bindable(NOVEL),
+    "IN pushed down": lambda: normal_forms.bound(NOVEL, "X", None),
+    "renamed": lambda: normal_forms.renamed(NOVEL, "A", "X"),
+    "without matches": lambda: [*simplify.of_nothing(NOVEL)],
+    "inside it": lambda: [*simplify.places(NOVEL)],
+    "core-CEL": lambda: to_core_cel(NOVEL),
+    "reach": lambda: plan._reach(NOVEL, [None, None], True),
+    "local": lambda: cel_derivation.is_local(NOVEL),
+    "derivation": lambda: [
+        *cel_derivation._derive(NOVEL, frozenset(), 0, 0, interpreter.Interpreter(S=cel_derivation.Stream([])))
+    ],
+    "relaxed": lambda: [*cel_rejection.points(NOVEL)],
+    "counts": lambda: cel_rejection.counts(NOVEL, 3),
+    "filters at events": lambda: hypotheses.at_events(NOVEL, "A", cel.Every("A", cel.SMALL)),
+    "alternatives": lambda: [*hypotheses.alternatives(NOVEL)],
+}
+"""Functions that claim something about an operator."""
+
+
+@pytest.mark.parametrize("name", JUDGES)
+def test_an_operator_without_a_case_is_refused(name: str) -> None:
+    """No class stands for all operators of two operands, so that none has a meaning that nobody has thought of."""
+    with pytest.raises((AssertionError, InternalError)):
+        JUDGES[name]()
+
+
+def test_each_operator_is_said_to_look_at_one_match_or_not() -> None:
+    """Under PARTITION BY an operator that looks beyond one match is reported; a new one needs an entry."""
+    of_one_match = "event or seq and all plus start in filter project partition perkey within repeat"
+    beyond = [o.name for node, o in OPERATORS.items() if any(kind in across_keys.EFFECTS for kind in node.__mro__)]
+    assert sorted([*beyond, *of_one_match.split()]) == sorted(o.name for o in OPERATORS.values())

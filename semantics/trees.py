@@ -14,6 +14,8 @@ from string import Formatter
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, TypeAlias, TypeVar, dataclass_transform
 
+from cerify.semantics.errors import InternalError
+
 
 @dataclass_transform(frozen_default=True, eq_default=False, field_specifiers=(field,))
 class Tree:
@@ -74,8 +76,17 @@ def node_word(kind: type) -> str:
     return word
 
 
-def entry_of(table: Mapping[type, V], node: Tree) -> V | None:
-    """Return the entry of a node's class, or of the nearest base class that has an entry; None if none has."""
+def entry_of(table: Mapping[type, V], node: Tree) -> V:
+    """Return the entry of a node's class, or of the nearest base class that has an entry. Raises InternalError without
+    an entry: whoever adds an operator has to decide about it.
+    """
+    if (found := entry_or_none(table, node)) is None:
+        raise InternalError(f"a table of operators lacks {type(node).__name__}")
+    return found
+
+
+def entry_or_none(table: Mapping[type, V], node: Tree) -> V | None:
+    """Same as `entry_of`, but return None without an entry."""
     return next((table[kind] for kind in type(node).__mro__ if kind in table), None)
 
 
@@ -85,6 +96,11 @@ def children(node: T) -> tuple[T, ...]:
     if tuple in map(type, values):
         return tuple(chain.from_iterable(value if isinstance(value, tuple) else (value,) for value in values))
     return values
+
+
+def own_values(node: Tree) -> tuple[Any, ...]:
+    """Return the values of the fields of a node that hold no operand, in their order."""
+    return tuple(getattr(node, name) for name in _fields(node) if name not in node.operands)
 
 
 def subtrees(root: N, below: Callable[[N], Sequence[N]] = children) -> Iterator[N]:  # type: ignore[assignment]

@@ -726,7 +726,7 @@ def _reach(phi: Formula, below: list[Found], inherits: bool) -> Found:
             if inherits and left and right and not left.widths and not right.widths:
                 return ReachBounds(left.events + right.events)
             return None
-        case cel.OneOperand() | cel.TwoOperands():
+        case cel.Restriction() | cel.Iteration() | cel.Sequencing() | cel.Combination() | cel.Unless():
             # There may be gaps of any length between the events, or the formula may depend on all events before them.
             return None
         case cel.Derived():

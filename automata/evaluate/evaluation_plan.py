@@ -88,7 +88,7 @@ def analyze_bindings(phi: cel.Formula) -> BindingAnalysis:
             return BindingAnalysis(h.definite, True, h.possible)
         case cel.Unless(psi, _):
             return analyze_bindings(psi)
-        case cel.OneOperand():
+        case cel.Narrowing() | cel.Iteration() | cel.PerKey():
             return analyze_bindings(phi.phi)
         case cel.Derived():
             return analyze_bindings(phi.expansion)
@@ -124,7 +124,9 @@ def partitioned(phi: Formula) -> Formula:
             return replace(phi, phi=partitioned(phi.phi))
         case cel.Unless(left, _):
             return replace(phi, left=partitioned(left))
-        case cel.EventAtom() | cel.Project() | cel.TwoOperands() | cel.Iteration() | cel.Preference() | cel.Derived():
+        case cel.EventAtom() | cel.Project() | cel.Iteration() | cel.Preference() | cel.Derived():
+            return phi
+        case cel.Sequencing() | cel.Combination():
             # `strip_windows` stops here too, and a partition further inside would have to be taken apart again.
             return phi
         case _:
@@ -365,9 +367,9 @@ class _Decorrelator:
             case cel.Unless(left, _):
                 self._require_unary(phi.right, "UNLESS depends on whether its right side has any match")
                 return replace(phi, left=self.outer(left))
-            case (
-                cel.EventAtom() | cel.Project() | cel.TwoOperands() | cel.Iteration() | cel.Preference() | cel.Derived()
-            ):
+            case cel.EventAtom() | cel.Project() | cel.Iteration() | cel.Preference() | cel.Derived():
+                return self._decorrelate(phi, ())
+            case cel.Sequencing() | cel.Combination():
                 return self._decorrelate(phi, ())
             case _:
                 assert_never(phi)
@@ -558,9 +560,9 @@ def _mark_variables(phi: Formula, marks: Mapping[str, str]) -> Formula:
             return replace(phi, variables=L | frozenset(kept.values()), phi=_mark_variables(psi, kept))
         case cel.Unless(left, _):
             return replace(phi, left=_mark_variables(left, marks))
-        case cel.TwoOperands():
+        case cel.Sequencing() | cel.Combination():
             return replace(phi, left=_mark_variables(phi.left, marks), right=_mark_variables(phi.right, marks))
-        case cel.OneOperand():
+        case cel.Narrowing() | cel.Iteration() | cel.PerKey():
             return replace(phi, phi=_mark_variables(phi.phi, marks))
         case cel.Derived():
             return _mark_variables(phi.expansion, marks)
@@ -577,9 +579,9 @@ def _at_events(phi: Formula, event: Callable[[Formula], Formula], kept: Variable
             return replace(phi, variables=L | kept, phi=_at_events(psi, event, kept))
         case cel.Unless(left, _):
             return replace(phi, left=_at_events(left, event, kept))
-        case cel.TwoOperands():
+        case cel.Sequencing() | cel.Combination():
             return replace(phi, left=_at_events(phi.left, event, kept), right=_at_events(phi.right, event, kept))
-        case cel.OneOperand():
+        case cel.In() | cel.Narrowing() | cel.Iteration() | cel.PerKey():
             return replace(phi, phi=_at_events(phi.phi, event, kept))
         case cel.Derived():
             return _at_events(phi.expansion, event, kept)
@@ -717,7 +719,15 @@ def _plan_evaluation(phi: Formula, budget: Budget) -> EvaluationPlan:
             return CollectedPlan(phi, _plan_evaluation(phi.phi, budget), carried)
         case cel.PerKey():
             return PerKeyPlan(phi, _plan_evaluation(phi.phi, budget), carried)
-        case cel.EventAtom() | cel.OneOperand() | cel.TwoOperands():
+        case (
+            cel.EventAtom()
+            | cel.In()
+            | cel.Restriction()
+            | cel.Iteration()
+            | cel.Sequencing()
+            | cel.Combination()
+            | cel.Unless()
+        ):
             return CheckedPlan(phi, _candidates(phi, budget), carried)
         case _:
             assert_never(phi)
@@ -772,7 +782,15 @@ def _pointwise(phi: Formula) -> Formula:
             return replace(phi, left=_pointwise(left)) if compilable(right) else _pointwise(left)
         case cel.Derived():
             return _pointwise(phi.expansion)
-        case cel.EventAtom() | cel.Project() | cel.OneOperand() | cel.TwoOperands():
+        case (
+            cel.EventAtom()
+            | cel.In()
+            | cel.Project()
+            | cel.Restriction()
+            | cel.Iteration()
+            | cel.Sequencing()
+            | cel.Combination()
+        ):
             return rebuilt(phi, [_pointwise(psi) for psi in children(phi)])
         case _:
             assert_never(phi)
@@ -797,7 +815,9 @@ def _anywhere(phi: Formula) -> Formula:
             return _anywhere(psi)
         case cel.Derived():
             return _anywhere(phi.expansion)
-        case cel.Project() | cel.OneOperand() | cel.TwoOperands():
+        case cel.In() | cel.Filter() | cel.Project() | cel.PartitionBy() | cel.Within() | cel.Plus():
+            return rebuilt(phi, [_anywhere(phi.phi)])
+        case cel.Seq() | cel.Combination():
             return rebuilt(phi, [_anywhere(psi) for psi in children(phi)])
         case _:
             assert_never(phi)

@@ -451,8 +451,6 @@ class Membership:
         match phi:
             case cel.EventAtom():
                 return self._run(phi, mu, i, j)
-            case cel.Project() | cel.Next() | cel.Last() | cel.Max():
-                return mu in self._over(phi, i, j)
             case cel.In(psi, A):
                 if rebinds(phi):
                     return mu in self._over(phi, i, j)
@@ -465,6 +463,8 @@ class Membership:
                 return self._checkers[id(phi)].passes(mu) and self.has(psi, mu, i, j)
             case cel.Start(psi) | cel.Strict(psi) | cel.Within(psi, _) | cel.PartitionBy(psi, _):
                 return self._admits(phi, sup(mu), i) and self.has(psi, mu, i, j)
+            case cel.Project() | cel.Narrowing():
+                return mu in self._over(phi, i, j)
             case cel.Or(left, right):
                 return self.has(left, mu, i, j) or self.has(right, mu, i, j)
             case cel.And(left, right):

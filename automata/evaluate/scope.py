@@ -142,7 +142,13 @@ def take_off_windows(phi: Formula) -> Scope:
                 passed.append(phi)
                 phi = psi
             case (
-                cel.EventAtom() | cel.Project() | cel.TwoOperands() | cel.Iteration() | cel.Preference() | cel.Derived()
+                cel.EventAtom()
+                | cel.Project()
+                | cel.Iteration()
+                | cel.Preference()
+                | cel.Sequencing()
+                | cel.Combination()
+                | cel.Derived()
             ):
                 break
             case _:

@@ -41,11 +41,11 @@ from cerify.equivalence.verdict import Certificate, Claim, Contained, Equivalent
 from cerify.semantics import predicates as pred
 from cerify.semantics.arguments import Budget, check_time, depth_limited
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.syntax import Formula, show
+from cerify.semantics.cel.syntax import OPERATORS, Formula, show
 from cerify.semantics.errors import BudgetExceeded, InternalError, Unsupported
 from cerify.semantics.events import Schema
 from cerify.semantics.predicates import Attribute, Comparator, Predicate, Term, mentions
-from cerify.semantics.trees import children, rebuilt
+from cerify.semantics.trees import children, own_values, rebuilt
 
 MIRRORED: dict[Comparator, Comparator] = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "=": "=", "!=": "!="}
 COMMUTATIVE = ("+", "*")  # floats too; regrouping would change how they are rounded
@@ -68,12 +68,6 @@ def key_of(phi: Formula, schema: Schema | None = None) -> object:
         kept = [key_of_condition(c, schema) for c in conditions if not is_wider(c, conditions, schema)]
         return ("stack", frozenset(kept), key_of(core, schema))
     match phi:
-        case cel.EventAtom(R):
-            return ("event", R)
-        case cel.In(psi, A):
-            return ("in", A, key_of(psi, schema))
-        case cel.Project(L, psi):
-            return ("project", L, key_of(psi, schema))
         case cel.Or() | cel.And():
             return (type(phi).__name__, frozenset(key_of(psi, schema) for psi in _chain(phi, type(phi))))
         case cel.All():
@@ -84,10 +78,7 @@ def key_of(phi: Formula, schema: Schema | None = None) -> object:
             return ("per key", frozenset(names), key_of(psi, schema))
         case cel.Filter() | cel.Within() | cel.PartitionBy() | cel.Derived():
             raise InternalError("the conditions around the formula were not removed, or the formula is not expanded")
-        case cel.OneOperand() | cel.TwoOperands():
-            return (type(phi).__name__, tuple(key_of(psi, schema) for psi in children(phi)))
-        case _:
-            assert_never(phi)
+    return (type(phi).__name__, own_values(phi), tuple(key_of(psi, schema) for psi in children(phi)))
 
 
 def _chain(phi: Formula, kind: type) -> Iterator[Formula]:
@@ -554,11 +545,10 @@ class Derivations:
         """
         if type(phi) is not type(psi) or isinstance(phi, cel.EventAtom | cel.Filter | cel.Within | cel.PartitionBy):
             return None
-        if isinstance(phi, cel.In) and isinstance(psi, cel.In) and phi.variable != psi.variable and level != "events":
-            return None
-        if isinstance(phi, cel.Project) and isinstance(psi, cel.Project) and phi.variables != psi.variables:
-            return None
-        if isinstance(phi, cel.PerKey) and isinstance(psi, cel.PerKey) and {*phi.attributes} != {*psi.attributes}:
+        if isinstance(phi, cel.PerKey) and isinstance(psi, cel.PerKey):
+            if {*phi.attributes} != {*psi.attributes}:
+                return None
+        elif own_values(phi) != own_values(psi) and not (isinstance(phi, cel.In) and level == "events"):
             return None
         inner: Level = level if isinstance(phi, BLIND) else "valuations"
         parts: list[RuleProof] = []
@@ -567,7 +557,8 @@ class Derivations:
         if isinstance(phi, cel.Unless):  # with more rivals on the right there are fewer matches, whatever they bind
             pairs[1], levels[1] = pairs[1][::-1], "events"
         # If its operand has more matches, a strategy may prefer another match, so it does not preserve containment.
-        wanted: Claim = "equivalent" if isinstance(phi, cel.Preference) else claim
+        preserves = OPERATORS[type(phi)].monotone or isinstance(phi, cel.Unless)
+        wanted: Claim = claim if preserves else "equivalent"
         for (mine, theirs), at in zip(pairs, levels, strict=True):
             if (part := self.derive(mine, theirs, wanted, at)) is None:
                 return None

@@ -21,7 +21,7 @@ from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.events import TIME, Schema
 from cerify.semantics.predicates import Predicate
-from cerify.semantics.trees import children, rebuilt
+from cerify.semantics.trees import children, own_values, rebuilt
 
 Part: TypeAlias = cel.Condition | cel.Window | str
 """A condition on a valuation: a filter's condition, a window, or the attribute of a partition."""
@@ -179,11 +179,10 @@ class DerivationCheck:
         mine, theirs = self._without_wider(mine), self._without_wider(theirs)
         if not self._same_sets(mine, theirs, self.alike_conditions) or type(phi) is not type(psi):
             return False
-        if isinstance(phi, cel.EventAtom) and isinstance(psi, cel.EventAtom):
-            return phi.type == psi.type
-        if isinstance(phi, cel.In) and isinstance(psi, cel.In) and phi.variable != psi.variable:
-            return False
-        if isinstance(phi, cel.Project) and isinstance(psi, cel.Project) and phi.variables != psi.variables:
+        if isinstance(phi, cel.PerKey) and isinstance(psi, cel.PerKey):
+            if {*phi.attributes} != {*psi.attributes}:
+                return False
+        elif own_values(phi) != own_values(psi):
             return False
         if isinstance(phi, cel.Or | cel.And):
             return self._same_sets(_row(phi, type(phi)), _row(psi, type(phi)), self.alike)

@@ -140,7 +140,7 @@ def _join_variables(
             return below[0] | below[1]
         case cel.Or():
             return below[0] & below[1]
-        case cel.OneOperand() | cel.Unless():
+        case cel.Narrowing() | cel.Iteration() | cel.PerKey() | cel.Unless():
             return below[0]
         case cel.Derived():
             raise InternalError("the formula is not expanded")
@@ -165,7 +165,7 @@ def binds_last(phi: Formula, L: frozenset[str] | None = None) -> bool:
             return binds_last(left, L) and binds_last(right, L)
         case cel.And(left, right):
             return binds_last(left, L) or binds_last(right, L)
-        case cel.OneOperand() | cel.Unless():
+        case cel.Narrowing() | cel.Iteration() | cel.PerKey() | cel.Unless():
             return binds_last(children(phi)[0], L)
         case cel.Derived():
             raise InternalError("the formula is not expanded")
@@ -488,10 +488,10 @@ def with_places(phi: Formula, ends: bool = True) -> Iterator[tuple[Formula, bool
     ends: whether phi itself does.
     """
     yield phi, ends
-    together = isinstance(phi, cel.All | cel.Iteration)
-    early = 0 if isinstance(phi, cel.Sequencing) else 1 if isinstance(phi, cel.Unless) else None
+    keep = isinstance(phi, cel.In | cel.Narrowing | cel.Project | cel.PerKey | cel.Or | cel.And)
+    last = 1 if isinstance(phi, cel.Sequencing) else 0 if isinstance(phi, cel.Unless) else None
     for i, psi in enumerate(children(phi)):
-        yield from with_places(psi, ends and not together and i != early)
+        yield from with_places(psi, ends and (keep or i == last))
 
 
 # --- the reduction ----------------------------------------------------------------------------------------------------

@@ -494,7 +494,7 @@ def bindable(phi: cel.Formula) -> Variables:
             return bindable(left)
         case cel.Derived():
             return bindable(phi.expansion)
-        case cel.OneOperand() | cel.TwoOperands():
+        case cel.Narrowing() | cel.Iteration() | cel.PerKey() | cel.Sequencing() | cel.Combination():
             return frozenset[str]().union(*map(bindable, children(phi)))
         case _:
             assert_never(phi)
@@ -562,7 +562,9 @@ def _filter_events(phi: cel.Formula, L: Variables, p: Predicate) -> cel.Formula:
             for A in sorted(L):
                 phi = cel.Filter(phi, cel.Every(A, p))
             return phi
-        case cel.Project() | cel.OneOperand() | cel.TwoOperands():
+        case cel.Project() | cel.Restriction() | cel.Iteration() | cel.PerKey():
+            return rebuilt(phi, [_filter_events(phi.phi, L, p)])
+        case cel.Sequencing() | cel.Combination():
             return rebuilt(phi, [_filter_events(psi, L, p) for psi in children(phi)])
         case cel.Derived():
             return _filter_events(phi.expansion, L, p)
@@ -592,7 +594,9 @@ def _whole(phi: cel.Formula, condition: cel.Condition) -> cel.Formula:
             return cel.Unless(_whole(left, condition), right)
         case cel.Or() | cel.And() | cel.Restriction() | cel.PerKey():
             return rebuilt(phi, [_whole(psi, condition) for psi in children(phi)])
-        case cel.EventAtom() | cel.Project() | cel.OneOperand() | cel.TwoOperands():
+        case cel.EventAtom() | cel.In() | cel.Project() | cel.Preference() | cel.Sequencing() | cel.All():
+            return cel.Filter(phi, condition)
+        case cel.Iteration():
             # An iteration binds a variable in every round, and the condition is about all rounds together.
             return cel.Filter(phi, condition)
         case cel.Derived():
@@ -675,7 +679,9 @@ class _Pushing:
                 psi = bound(psi, A, None)
             case cel.And():
                 psi = cel.And(*map(self.hidden, below))
-            case cel.EventAtom() | cel.Project() | cel.OneOperand() | cel.TwoOperands() | cel.Derived():
+            case cel.EventAtom() | cel.Project() | cel.Narrowing() | cel.Iteration() | cel.PerKey() | cel.Derived():
+                psi = rebuilt(phi, below)
+            case cel.Sequencing() | cel.Combination() | cel.Unless():
                 psi = rebuilt(phi, below)
             case _:
                 assert_never(phi)
@@ -710,7 +716,7 @@ def bound(phi: cel.Formula, A: str, L: Variables | None) -> cel.Formula:
             return cel.Project(kept | {A}, bound(psi, A, kept if L is None else kept & L))
         case cel.Unless(left, right):
             return cel.Unless(bound(left, A, L), right)
-        case cel.OneOperand() | cel.TwoOperands() | cel.Derived():
+        case cel.Narrowing() | cel.Iteration() | cel.PerKey() | cel.Sequencing() | cel.Combination() | cel.Derived():
             return rebuilt(phi, [bound(psi, A, L) for psi in children(phi)])
         case _:
             assert_never(phi)
@@ -732,7 +738,7 @@ def renamed(phi: cel.Formula, A: str, B: str) -> cel.Formula:
             return cel.Project(L - {A} | {B} if A in L else L, renamed(psi, A, B))
         case cel.Unless(left, right):
             return cel.Unless(renamed(left, A, B), right)
-        case cel.OneOperand() | cel.TwoOperands() | cel.Derived():
+        case cel.Narrowing() | cel.Iteration() | cel.PerKey() | cel.Sequencing() | cel.Combination() | cel.Derived():
             return rebuilt(phi, [renamed(psi, A, B) for psi in children(phi)])
         case _:
             assert_never(phi)

@@ -85,7 +85,15 @@ def _below(place: Subformula, below: Sequence[Formula], i: int) -> Subformula:
             return Subformula(below[i], put_part, looked if looked is None else looked | L, False)
         case cel.Derived():  # its expansion may look at anything
             return Subformula(below[i], put_part, EVERYTHING, False)
-        case cel.OneOperand() | cel.TwoOperands():
+        case (
+            cel.In()
+            | cel.Narrowing()
+            | cel.Iteration()
+            | cel.PerKey()
+            | cel.Sequencing()
+            | cel.Combination()
+            | cel.Unless()
+        ):
             return Subformula(below[i], put_part, looked, blind, chained)
         case cel.EventAtom():
             raise AssertionError("an event type has no operand")
@@ -187,11 +195,14 @@ def of_nothing(psi: Formula) -> Iterator[Candidate]:
             return
         case cel.Or() | cel.EventAtom():
             return
-        case cel.Project() | cel.OneOperand() | cel.TwoOperands() | cel.Derived():
-            if not is_nothing(psi) and any(map(is_nothing, children(psi))):
-                yield "nothing, from nothing", nothing(psi)
+        case cel.In() | cel.Narrowing() | cel.Project() | cel.PerKey() | cel.Iteration() | cel.Sequencing():
+            pass
+        case cel.Combination() | cel.Unless() | cel.Derived():
+            pass
         case _:
             assert_never(psi)
+    if not is_nothing(psi) and any(map(is_nothing, children(psi))):
+        yield "nothing, from nothing", nothing(psi)
 
 
 def fewer_conditions(psi: Formula) -> Iterator[Candidate]:

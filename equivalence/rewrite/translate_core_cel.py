@@ -557,8 +557,10 @@ class _CoreTranslation:
                 if not all(held_by.values()):
                     raise Unsupported("core-CEL has no PROJECT, because it keeps all events of a match", phi.span)
                 return replace(found, held_by=held_by)
-            case cel.OneOperand() | cel.TwoOperands():
-                raise Unsupported(REFUSED[type(phi)], phi.span)
+            case cel.Restriction() | cel.And() | cel.All() | cel.Unless() | cel.PerKey():
+                raise Unsupported(
+                    REFUSED.get(type(phi), f"core-CEL has no {cel.OPERATORS[type(phi)].symbol}"), phi.span
+                )
             case cel.Derived():
                 return self.clause(phi.expansion, anchored)
             case _:
@@ -621,7 +623,7 @@ def _is_interval(phi: cel.Formula) -> bool:
             return _is_interval(phi.phi)
         case cel.Derived():
             return _is_interval(phi.expansion)
-        case cel.OneOperand() | cel.TwoOperands():
+        case cel.Restriction() | cel.Plus() | cel.PerKey() | cel.Seq() | cel.And() | cel.All() | cel.Unless():
             return False
         case _:
             assert_never(phi)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import OPERATORS, ContiguousRepeat
 from cerify.semantics.predicates import Problem
-from cerify.semantics.trees import children, entry_of, subtrees
+from cerify.semantics.trees import children, entry_of, entry_or_none, subtrees
 
 EFFECTS: dict[type, str] = {
     cel.Unless: "an event of another key can prevent a match",
@@ -74,7 +74,7 @@ def across_keys(phi: cel.Formula) -> Iterator[AcrossKeys]:
         elif isinstance(psi, cel.PerKey):
             keys |= frozenset(psi.attributes)
             partitions = {a: partition for a, partition in partitions.items() if a not in keys}
-        elif entry_of(EFFECTS, psi) is not None:
+        elif entry_or_none(EFFECTS, psi) is not None:
             for partition in partitions.values():
                 if (id(partition), type(psi)) not in seen:
                     seen.add((id(partition), type(psi)))

@@ -187,7 +187,7 @@ def _definite(phi: cel.Formula) -> Types:
             return {A: left[A] & right[A] for A in left.keys() & right.keys()}
         case cel.Unless(left_, _):
             return _definite(left_)
-        case cel.OneOperand():
+        case cel.Narrowing() | cel.Iteration() | cel.PerKey():
             return _definite(phi.phi)
         case cel.Derived():
             return _definite(phi.expansion)
@@ -261,7 +261,14 @@ def unused(phi: cel.Formula) -> Iterator[Problem]:
                 pending += [(right, _Asked()), (left, _Asked())]
             case cel.Derived():
                 pending.append((psi.expansion, asked))
-            case cel.EventAtom() | cel.OneOperand() | cel.TwoOperands():
+            case (
+                cel.EventAtom()
+                | cel.Narrowing()
+                | cel.Iteration()
+                | cel.PerKey()
+                | cel.Sequencing()
+                | cel.Combination()
+            ):
                 pending += [(child, asked) for child in reversed(children(psi))]
             case _:
                 assert_never(psi)

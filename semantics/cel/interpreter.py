@@ -26,7 +26,7 @@ from cerify.semantics.cel.denote import (
 )
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import ComplexEvent, Match, Stream, Valuation, bindings_of
-from cerify.semantics.trees import children, entry_of
+from cerify.semantics.trees import children, entry_or_none
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Facts by which the interpreter skips a clause: the ends of an interval show that a formula has no valuation there.
@@ -89,7 +89,7 @@ LAST: dict[type, Callable[[Sequence[Types]], Types]] = {
     cel.And: _both,
     cel.Unless: _first,
     cel.Project: _first,
-    cel.OneOperand: _first,
+    **dict.fromkeys((cel.In, cel.Narrowing, cel.Iteration, cel.PerKey), _first),
 }
 """For each operator or kind: how to compute the types of its last event from those of its operands' last events."""
 
@@ -103,7 +103,7 @@ def extents(phi: cel.Formula) -> Mapping[int, Extent]:
         if isinstance(psi, cel.EventAtom):
             last: Types = frozenset({psi.type})
         else:
-            last = None if (rule := entry_of(LAST, psi)) is None else rule([e.last for e in below])
+            last = None if (rule := entry_or_none(LAST, psi)) is None else rule([e.last for e in below])
         found[id(psi)] = Extent(last, isinstance(psi, INHERITING) and all(e.inherits for e in below))
     return found
 

@@ -49,33 +49,37 @@ class _WithOperands(_Node):
 
 
 # Kinds of operators. Functions handle a kind instead of each of its operators, so that a new operator needs a case only
-# where it differs. Derived operators have no kind: functions use their expansion.
+# where it differs. IN, PROJECT, PER KEY and UNLESS have no kind, and no class stands for all operators of one or of two
+# operands: a function that has no case for a new operator without a kind ends in `assert_never`. Derived operators have
+# no kind: functions use their expansion.
 
 
-class OneOperand(_WithOperand):
-    """A primitive operator on one formula, except projection."""
+class Narrowing(_WithOperand):
+    """An operator that keeps some valuations of its operand, unchanged."""
 
 
-class TwoOperands(_WithOperands):
-    """A primitive operator on two formulas."""
+class Restriction(Narrowing):
+    """An operator that keeps those valuations of its operand that pass a test. Each valuation is tested on its own: by
+    its events, and by their positions in the interval.
+    """
 
 
-class Restriction(OneOperand):
-    """An operator that keeps those valuations of its operand that pass a test. Each valuation is tested on its own."""
-
-
-class Preference(OneOperand):
+class Preference(Narrowing):
     """A selection strategy: it keeps the valuations of its operand that no other valuation beats (tods21, section
     7.1).
     """
 
 
-class Iteration(OneOperand):
+class Iteration(_WithOperand):
     """One or more rounds of its operand."""
 
 
-class Sequencing(TwoOperands):
+class Sequencing(_WithOperands):
     """A sequence: the right operand after the left one."""
+
+
+class Combination(_WithOperands):
+    """A valuation of an operand or of both, or the union of two; more valuations of operands never give fewer."""
 
 
 # --- filter conditions ------------------------------------------------------------------------------------------------
@@ -133,7 +137,7 @@ class EventAtom(_Node):
     type: str
 
 
-class In(OneOperand):
+class In(_WithOperand):
     """phi IN A: A is bound to all events that phi matched."""
 
     variable: str
@@ -173,19 +177,19 @@ class Start(Restriction):
     """START(phi): the match begins at the first event of the interval."""
 
 
-class Or(TwoOperands):
+class Or(Combination):
     """phi OR phi: disjunction."""
 
 
-class And(TwoOperands):
+class And(Combination):
     """phi AND phi: conjunction, the same valuation on both sides."""
 
 
-class All(TwoOperands):
+class All(Combination):
     """phi ALL phi: interleaved conjunction."""
 
 
-class Unless(TwoOperands):
+class Unless(_WithOperands):
     """phi UNLESS phi: guarded negation."""
 
 
@@ -243,7 +247,7 @@ class PartitionBy(Restriction):
     attribute: str
 
 
-class PerKey(OneOperand):
+class PerKey(_WithOperand):
     """phi PER KEY [a, b]: phi within each key, as if the stream had only the events of that key."""
 
     attributes: tuple[str, ...]

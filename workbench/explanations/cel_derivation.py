@@ -6,7 +6,7 @@ If possible, the interpreter looks only at the events of one match.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import TypeAlias, assert_never
@@ -28,7 +28,7 @@ from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.syntax import OPERATORS, show, show_window
 from cerify.semantics.errors import BudgetExceeded, InternalError
 from cerify.semantics.events import ComplexEvent, Event, Stream, Valuation
-from cerify.semantics.trees import subtrees
+from cerify.semantics.trees import entry_of, subtrees
 
 ENOUGH = Budget(valuations=500_000)
 STEPS = 10_000_000
@@ -132,9 +132,16 @@ def is_local(phi: cel.Formula) -> bool:
     Other events matter where matches are compared, where something must not occur, and under PROJECT. Looking at C
     alone is much cheaper: a loose formula has few matches within one set, and very many on a stream.
     """
-    beyond = cel.Preference | cel.Unless
     phi = cel.expanded(phi)
-    return not is_hidden(phi) and not any(isinstance(node, beyond) for node in cel.subformulas(phi))
+    return not is_hidden(phi) and all(entry_of(LOCAL, node) for node in cel.subformulas(phi))
+
+
+LOCAL: Mapping[type, bool] = {
+    **dict.fromkeys((cel.Preference, cel.Unless), False),
+    **dict.fromkeys((cel.EventAtom, cel.In, cel.Restriction, cel.Project, cel.PerKey), True),
+    **dict.fromkeys((cel.Sequencing, cel.Iteration, cel.Combination), True),
+}
+"""For each operator or kind: whether the events of a valuation alone decide that it is one."""
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -112,18 +112,12 @@ def points(phi: cel.Formula, path: Path = ()) -> Iterator[RelaxationPoint]:
             yield from (RelaxationPoint(path, "conjunction", part) for part in (0, 1))
         case cel.In() | cel.Plus() | cel.Or() | cel.All() | cel.Derived():
             pass
-        case cel.OneOperand() | cel.Project() | cel.Seq() | cel.EventAtom():
-            yield RelaxationPoint(path, _kind_of(phi))
+        case cel.Narrowing() | cel.ContiguousPlus() | cel.PerKey() | cel.Project() | cel.Seq() | cel.EventAtom():
+            yield RelaxationPoint(path, entry_of(KINDS, phi))
         case _:
             assert_never(phi)
     for number, child in enumerate(children(phi)):
         yield from points(child, (*path, number))
-
-
-def _kind_of(phi: cel.Formula) -> RelaxationKind:
-    kind = entry_of(KINDS, phi)
-    assert kind is not None, "every operator that can be relaxed has an entry"
-    return kind
 
 
 def relax(phi: cel.Formula, chosen: Collection[RelaxationPoint], types: Iterable[str]) -> Relaxed:
@@ -179,7 +173,7 @@ class _Relaxing:
             case cel.Filter(_, condition):
                 return self._filter(below(0), list(enumerate(conjuncts(condition))), path)
             case cel.Restriction() | cel.Preference() | cel.PerKey() | cel.Project():
-                dropped = drop(_kind_of(phi), lambda psi: replace(phi, phi=psi))
+                dropped = drop(entry_of(KINDS, phi), lambda psi: replace(phi, phi=psi))
                 return dropped or replace(phi, phi=below(0))
             case cel.Unless():
                 dropped = drop("guard", lambda psi: replace(phi, left=psi))
@@ -336,7 +330,7 @@ SEARCH_STEPS = 1_000_000  # the most steps for each kind of relaxation
 
 
 SHOWN = 4  # the most numbers of events that a message lists
-KEEPING = cel.In | cel.Restriction | cel.Preference | cel.Unless | cel.PerKey
+KEEPING = cel.In | cel.Narrowing | cel.Unless | cel.PerKey
 """The operators that keep or drop matches of their first operand, but do not change them or their number of events."""
 
 
@@ -374,7 +368,7 @@ def counts(phi: cel.Formula, most: int) -> frozenset[int]:
                 numbers = {n for a, b in product(*below) for n in range(max(a, b), a + b + 1)}
             case cel.Project():  # any event may be dropped, also from matches larger than `most`
                 numbers = set(range(most + 1 if endless(psi) else max(below[0], default=-1) + 1))
-            case cel.OneOperand() | cel.Unless():
+            case cel.In() | cel.Narrowing() | cel.PerKey() | cel.Unless():
                 numbers = {*below[0]}
             case cel.Derived():
                 numbers = {*counts(psi.expansion, most)}

@@ -373,14 +373,10 @@ def alternatives(phi: cel.Formula) -> Iterator[cel.Formula]:
             yield from chain(alternatives(left), alternatives(right))
         case cel.Unless(left, right):
             yield from (cel.Unless(one, right) for one in alternatives(left))
-        case cel.ContiguousSeq() | cel.And() | cel.All() | cel.Filter() | cel.In() | cel.Project() | cel.Strict():
+        case cel.EventAtom() | cel.Iteration() | cel.Start() | cel.Preference() | cel.PerKey() | cel.Derived():
+            yield phi
+        case cel.ContiguousSeq() | cel.And() | cel.All() | cel.In() | cel.Project() | cel.Restriction():
             yield from (rebuilt(phi, below) for below in product(*map(alternatives, children(phi))))
-        case cel.Within() | cel.PartitionBy():
-            yield from (rebuilt(phi, [below]) for below in alternatives(phi.phi))
-        case cel.EventAtom() | cel.Plus() | cel.ContiguousPlus() | cel.Start() | cel.Preference():
-            yield phi
-        case cel.PerKey() | cel.Derived():
-            yield phi
         case _:
             assert_never(phi)
 
@@ -749,7 +745,7 @@ class CelVariant:
                 return None
             case cel.Derived():
                 return self.another_round(phi.expansion)
-            case cel.TwoOperands(left, right):
+            case cel.Or(left, right) | cel.And(left, right) | cel.All(left, right) | cel.Unless(left, right):
                 if self.another_round(left) is None and self.another_round(right) is None:
                     return None
                 raise Unsupported("iteration inside an operand that another formula follows", phi.span)
@@ -970,7 +966,9 @@ def at_events(phi: cel.Formula, variable: str, condition: cel.Every, everywhere:
             return phi
         case cel.Derived():
             return at_events(phi.expansion, variable, condition, everywhere)
-        case cel.OneOperand() | cel.TwoOperands():
+        case cel.Restriction() | cel.Iteration() | cel.PerKey():
+            return rebuilt(phi, [at_events(phi.phi, variable, condition, everywhere)])
+        case cel.Sequencing() | cel.Combination():
             return rebuilt(phi, [at_events(psi, variable, condition, everywhere) for psi in children(phi)])
         case _:
             assert_never(phi)

@@ -123,6 +123,9 @@ FORGED: list[tuple[str, str, Claim, RuleProof]] = [
     ("A ; B", "B ; A", "equivalent", SAME_RULE),
     ("A WITHIN 1 [x] WITHIN 2 [y]", "A WITHIN 1 [x]", "equivalent", SAME_RULE),
     ("A WITHIN 2 [x]", "A WITHIN 1 [x] WITHIN 2 [x]", "equivalent", SAME_RULE),
+    ("(A : B) PER KEY [k]", "(A : B) PER KEY [j]", "equivalent", SAME_RULE),
+    ("(A : B) PER KEY [k]", "(A : B) PER KEY [j]", "equivalent", RuleProof("operands", (SAME_RULE,))),
+    ("NXT((A : B) PER KEY [k])", "NXT((A : B) PER KEY [k, j])", "contained", SAME_RULE),
     ("A WITHIN 2 EVENTS", "A WITHIN 2 EVENTS WITHIN 1 EVENTS", "equivalent", SAME_RULE),
     ("(A ALL A) PARTITION BY [k]", "(A ALL A ALL A) PARTITION BY [k]", "equivalent", SAME_RULE),
     ("(A WITHIN 2 [x]) ; B", "(A WITHIN 1 [x]) ; B", "contained", RuleProof("operands", (SAME_RULE, SAME_RULE))),
@@ -172,6 +175,7 @@ FORGED: list[tuple[str, str, Claim, RuleProof]] = [
             ("(A IN x ; A IN y FILTER x.u < y.u) AND (A ; A)", "(A IN x ; A FILTER x.u < y.u) AND (A ; A)"),
             ("(A IN x ; A FILTER x.u < z.u) AND A", "(A IN z ; A FILTER z.u < z.u) AND A"),
             ("PROJECT[A](A IN x ; B IN A)", "PROJECT[y](A IN x ; B IN y)"),
+            ("(A IN x : B) PER KEY [k]", "(A IN y : B) PER KEY [j]"),
         )
     ),
     ("A", "B", "contained", leaf("A", "A OR B")),
