@@ -20,7 +20,7 @@ from cerify.examples import flights
 from cerify.languages import LANGUAGES as PLUGINS
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import CerifyError, IllFormed, InputError, Unsupported
-from cerify.semantics.events import TYPE, Match, Stream
+from cerify.semantics.events import TYPE, Match, Stream, observed
 from cerify.spark.runs import SparkQuery
 from proofs_tests.campaigns.values import wild_case
 from proofs_tests.unit.workbench.spark.spark_cases import LANGUAGES, pair, result_in
@@ -136,7 +136,10 @@ def wild_pair(rng: Random, language: str) -> tuple[SparkQuery, Stream]:
     while True:
         with suppress(IllFormed, InputError, Unsupported):
             case = wild_case(PLUGINS[language], str(rng.random()))
-            query = SparkQuery(PLUGINS[language].syntax.show(case.query), language, schema=case.S.schema)
+            schema = case.S.schema
+            if language == "event-expression":  # its arguments name attributes by position, which Spark wants declared
+                schema = schema or observed(case.S)
+            query = SparkQuery(PLUGINS[language].syntax.show(case.query), language, schema=schema)
             if case.typed and len(case.S.table) and query.parsed:
                 return query, case.S
 
