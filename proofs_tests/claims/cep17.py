@@ -46,14 +46,13 @@ EVENTS = (Event("A", {"a": 0}), Event("A", {"a": 1}), Event("B", {"a": 1}))
 CHOSEN_ANEW = parse("A AS x ; ((B AS y FILTER x.a = 1) OR A AS x)+")
 """Well-formed by the definition, but the + chooses anew a variable that is asked in it."""
 STRATEGIES = (core.CoreStrict, core.CoreNext, core.CoreLast, core.CoreMax)
-LOST = "as the proof says it; the formulas of the statement are lost in the copy at hand"
-BY_LIBRARY = "rewritten by the library, by the steps of the proof; "
+LOST = "as in the proof; the formulas of the statement are missing in our copy"
+BY_LIBRARY = "the library rewrites it, by the steps of the proof; "
 ANEW = (
-    "; the + chooses vdef+ of its operand anew, the variables that are defined in it outside of any further +, as "
-    "section 3 has it"
+    "; as in section 3, each round of the + chooses anew the variables that its operand defines outside any further +"
 )
 MENDED = "; with the correction of lemB.12:proof"
-WORDS = "by the words around; the formulas of the definition are lost in the copy at hand"
+WORDS = "by the surrounding words; the formulas of the definition are missing in our copy"
 
 
 def formulas(nodes: int) -> Iterator[core.Formula]:
@@ -109,7 +108,7 @@ def _normal_form(
 ) -> None:
     """A rewriting whose result has a shape and the same complex events."""
 
-    @claim(id_, title, kind, f"{LOST}; {BY_LIBRARY}of the size it is {id_}:size{reading}")
+    @claim(id_, title, kind, f"{LOST}; {BY_LIBRARY}for the size see {id_}:size{reading}")
     def check(effort: Effort) -> Finding:
         nodes, length = 3 if effort == "quick" else 4, 3
         # Of 3 nodes hardly one is not in the normal form yet.
@@ -130,13 +129,13 @@ def _normal_form(
                 if by_position(phi, S) != by_position(psi, S):
                     return Finding("refuted", "exhaustive", f"{show(phi)} over {S.events}")
         form = {"cep17.lem2": "in disjunctive normal form", "cep17.thm2": "in LP-normal form"}.get(id_, "safe")
-        more = f" and of 4 those that are not {form}" if nodes < 4 else ""
+        more = f" and those of 4 nodes that are not {form}" if nodes < 4 else ""
         more += ", and that of lemB.12:proof" if and_also else ""
         if over_or:
-            more += ", and of 5 those that are a ; with an OR below it"
+            more += ", and those of 5 that are a ; with an OR below it"
         if id_ == "cep17.thm2":
-            more += f", and of 5 those {_AROUND_ITERATION}, and of 6 those {_AROUND_OR}"
-        of = f"all over A, B, x and y with three conditions to {nodes} nodes{more}"
+            more += f"; those of 5 {_AROUND_ITERATION}, and those of 6 of the form {_AROUND_OR}"
+        of = f"all with three conditions to {nodes} nodes{more}"
         kind = {"cep17.thm2": "well-formed formulas", "cep17.lemB.12": "formulas in disjunctive normal form"}
         bound = f"{rewritten} {kind.get(id_, 'formulas')}, {of}; {changed} are not {form}; {cases} cases, "
         found = Finding(
@@ -189,7 +188,7 @@ def _unsafe_disjunct() -> Finding:
         "expected": sorted(map(sorted, expected)),
         "got": sorted(map(sorted, got)),
     }
-    bound = f"{show(whole)}, from which the proof takes {show(as_printed)}"
+    bound = f"{show(whole)}, from which the proof removes {show(as_printed)}"
     correction = (
         "replace the impossible disjunct by a safe one that still defines the variable, with a predicate that is true "
         "for no tuple (there is one, since predicates are closed under complement and intersection); here `A AS x "
@@ -200,7 +199,7 @@ def _unsafe_disjunct() -> Finding:
 
 @claim(
     "cep17.lemB.12:proof",
-    "A disjunct that is not safe can be removed, as it matches nothing",
+    "An unsafe disjunct can be removed, since it matches nothing",
     "lemma",
     "in the words of the proof, B.13" + ANEW,
 )
@@ -236,9 +235,9 @@ def _clause(name: str, kind: type[core.Formula]) -> None:
             expected = printed_cep17.complex_events_sec3(phi, S, frozenset("xy"))
             if frozenset(C for Cs in by_position(phi, S) for C in Cs) != expected:
                 return Finding("refuted", "exhaustive", f"{show(phi)} over {S.events}")
-        which = f"formulas over A, B, x and y with {name} on top to {nodes} nodes, with three conditions"
+        which = f"formulas with {name} on top to {nodes} nodes, with three conditions"
         if of_two and nodes == 3:
-            which += f", and of 4 those whose operand is a ;{' or an OR' * (kind is core.CoreFilter)}"
+            which += f", and those of 4 whose operand is a ;{' or an OR' * (kind is core.CoreFilter)}"
         if kind is core.CoreEventAtom:
             which = "R AS x with A or B, and x or y, also below one of three conditions"
         bound = f"{cases} cases: all {which}, all streams to {length} events over 3 tuples"
@@ -273,35 +272,36 @@ EXAMPLE_IDS = {
 }
 
 
-_SHOWS = "; of the conditions Figure 1 shows {}, and any other one may be left out"
+_SHOWS = ". Figure 1 tests {}, and any other single condition may be omitted"
 _HUMIDITY = (
-    "by the words, but for hum <= 25, as in tods21, where they say less than 25%: no event of Figure 1 decides"
-    + _SHOWS.format("y.id = 0")
+    "by the words, except hum <= 25, as in tods21, where they say less than 25%; no event of Figure 1 decides "
+    "this" + _SHOWS.format("y.id = 0")
 )
 TAKEN = {
-    "not well-formed": "by the words, with types and numbers of our own; what is run is its meaning, each H, as some T "
-    "is above 40, and so the same as without the filter; that it is not well-formed is sec5.1:well-formed. "
-    "Whether it matches depends on a later event only at the first H, before a T above 40 has come",
-    "conditional": "a statement of this book, as the text tells no result of it: by the words, with types and numbers "
-    "of our own",
-    "unsatisfiable": "by the words, with types and numbers of our own; what is run is that it has no match; that it is "
-    "not safe is sec5.1:safe",
-    "correlated": "a statement of this book, as the words tell no result of it; the result is that of the definitions"
+    "not well-formed": "by the words, with our own types and numbers; this check runs it: it matches each H, as "
+    "without the filter, since some T is above 40. sec5.1:well-formed checks that it is not "
+    "well-formed. Only at the first H, before a T above 40, does a match depend on a later event",
+    "conditional": "a statement of this book, as the text gives no result: by the words, with our own types and "
+    "numbers",
+    "unsatisfiable": "by the words, with our own types and numbers; this check runs it and finds no match; "
+    "sec5.1:safe checks that it is not safe",
+    "correlated": "a statement of this book: the words give no result, ours follows the definitions"
     + _SHOWS.format("z.hum > 60, x.id = z.id and y.id = x.id"),
-    "phi1": "by the words, but for hum <= 25, as in tods21, where they say less than 25%; of the conditions, with <=, "
-    "Figure 1 shows y.id = 0 alone, by H 3 with hum = 25; with < it shows none; each other one alone may be left out",
+    "phi1": "by the words, except hum <= 25, as in tods21, where they say less than 25%; with <=, Figure 1 tests "
+    "the condition y.id = 0 only, by H 3 with hum = 25; with < it tests none. Any other single condition "
+    "may be omitted",
     "phi2": _HUMIDITY,
     "phi3": "by the words" + _SHOWS.format("x.id = 1 and y.id = 1"),
 }
 
 
-LOST_EXAMPLE = "the formula and the types of Figure 1 are lost in the copy at hand; the types are those of tods21; "
+LOST_EXAMPLE = "the formula and the types of Figure 1 are missing in our copy; the types are those of tods21; "
 
 
 def _example(name: str, id_: str) -> None:
     query, expected = EXAMPLES[name]
 
-    taken = TAKEN.get(name, "by the words" + ", with types and numbers of our own" * id_.startswith("ex5"))
+    taken = TAKEN.get(name, "by the words" + ", with our own types and numbers" * id_.startswith("ex5"))
 
     @claim(f"cep17.{id_}", f"{query} on Figure 1", "example", LOST_EXAMPLE + taken)
     def check(effort: Effort) -> Finding:
@@ -342,7 +342,7 @@ WARM, COOL = (Stream([Event("A", {"x": 0}), Event("A", {"x": x})]) for x in (1, 
     "cep17.sec5.1:future",
     "Whether a formula that is not well-formed matches may depend on events to come",
     "remark",
-    "the formula of the text is lost in the copy at hand; another one of its kind",
+    "the formula of the text is missing in our copy; ours is similar",
 )
 def _(effort: Effort) -> Finding:
     differs = complex_events(parse(FUTURE), WARM, 0) != complex_events(parse(FUTURE), COOL, 0)
@@ -352,10 +352,10 @@ def _(effort: Effort) -> Finding:
 
 @claim(
     "cep17.not-in-cel",
-    "A formula of core-CEL that is not well-formed may have no formula of CEL, as tods21 has it, with its complex "
-    "events at the positions at which they end",
+    "For some formula of core-CEL that is not well-formed, no formula of CEL (as in tods21) has the same "
+    "complex events at the positions where they end",
     "remark",
-    "no statement of the paper, but of docs/theory/expressiveness.md",
+    "a statement of docs/theory/expressiveness.md, not of the paper",
 )
 def _(effort: Effort) -> Finding:
     query, nodes, warm, cool = parse(FUTURE), 3 if effort == "quick" else 4, WARM, COOL
@@ -444,26 +444,27 @@ def _syntactic(
             if library(phi) != found:
                 return Finding("refuted", "exhaustive", show(phi))
         nodes = 4 if effort == "quick" else 5
-        bound = f"all {cases:,} formulas of section 3 to {nodes} nodes over A, B, x and y with three "
+        bound = f"all {cases:,} formulas of section 3 to {nodes} nodes with three "
         bound += f"conditions; {len(answers)} different answers"
         return Finding("holds", "exhaustive", bound)
 
 
-_syntactic("bound", core_check.bound, _bound, reading=f"{WORDS}; what is defined in a + is not bound by it")
+_syntactic(
+    "bound", core_check.bound, _bound, reading=f"{WORDS}; a + does not bind the variables that are defined in it"
+)
 _syntactic("well-formed", core_check.is_well_formed, _filters_are_bound)
 _syntactic(
     "safe",
     core_check.is_safe,
     _sides_are_apart,
-    reading=f"{WORDS}; the two sides of a ; have no variable in common that is defined outside of +",
+    reading=f"{WORDS}; the two sides of a ; share no variable that is defined outside +",
 )
 _syntactic(
     "lp-normal",
     core_check.is_lp_normal,
     _filters_are_local,
     "5.2",
-    f"{WORDS}; filters of one variable that stand on each other count as one, since predicates are closed under "
-    "intersection",
+    f"{WORDS}; nested filters of one variable count as one, since predicates are closed under intersection",
 )
 plant(
     "cep17.sec5.1:bound cep17.sec5.1:well-formed", "nothing is bound", core_check, "bound", broken.always(frozenset())
@@ -504,12 +505,12 @@ def _selection(name: str, kind: Callable[[core.Formula], core.Formula]) -> None:
             expected = _kept(type(kind(phi)), printed_cep17.complex_events_sec3(phi, S, frozenset("xy")))
             if frozenset(C for Cs in by_position(kind(phi), S) for C in Cs) != expected:
                 return Finding("refuted", "exhaustive", f"{show(kind(phi))} over {S.events}")
-        bound = f"{cases:,} cases: on top of all formulas of section 3 to {nodes} nodes over A, B, x and y with three "
+        bound = f"{cases:,} cases: on top of all formulas of section 3 to {nodes} nodes with three "
         bound += f"conditions, all streams to {length} events over 3 tuples"
         return Finding("holds", "exhaustive", bound)
 
 
-SAME_END = "complex events that end at one position are compared, as the text says with NXT"
+SAME_END = "it compares complex events that end at one position, as the text says for NXT"
 for _kind in STRATEGIES:
     _name = node_word(_kind).lower().replace("next", "nxt")
     _selection(_name, _kind)
@@ -553,10 +554,10 @@ _normal_form(
     lp_normal,
     is_lp_normal,
     _well_formed,
-    reading="; the statement says a formula of core-CEL, and section 5.1 restricts what follows to well-formed ones; "
-    "filters of one variable that stand on each other count as one, as in sec5.2:lp-normal; where it fails, predicates "
-    "are on one event each: section 5.2 does not restrict others, and with a binary P(x, x) for x.a = 1 the formula is "
-    "in LP-normal form as it is" + ANEW,
+    reading='; the statement says "a formula of core-CEL", which section 5.1 restricts to well-formed ones. '
+    "Nested filters of one variable count as one, as in sec5.2:lp-normal. The counterexample needs "
+    "predicates on one event each: section 5.2 does not restrict others, so with a binary P(x, x) for x.a = 1 the "
+    "formula is already in LP-normal form" + ANEW,
 )
 
 
@@ -567,7 +568,7 @@ def _outside_iteration(phi: core.Formula) -> Iterator[core.Formula]:
             yield from _outside_iteration(psi)
 
 
-_SUCH = "all such formulas to 4 nodes over A, B, x and y with three conditions, all streams to {} events over 3 tuples"
+_SUCH = "all such formulas to 4 nodes with three conditions, all streams to {} events over 3 tuples"
 
 
 def _without_or() -> Iterable[core.Formula]:
@@ -578,7 +579,7 @@ def _without_or() -> Iterable[core.Formula]:
 
 @claim(
     "cep17.lemB.8",
-    "Where each OR is below a +, a variable defined outside + is defined, and at an event of the match",
+    "If each OR is below a +, a variable defined outside + is defined at an event of the match",
     "lemma",
     LOST,
 )
@@ -597,7 +598,7 @@ def _(effort: Effort) -> Finding:
 
 @claim(
     "cep17.lemB.10",
-    "Where each OR is below a +, a formula with a part outside + that has no match on a stream has none there",
+    "If each OR is below a +, a formula has no match on a stream where some part outside + has none",
     "lemma",
     LOST,
 )
@@ -611,7 +612,7 @@ def _(effort: Effort) -> Finding:
                 # on the same stream, since a match of phi is made of matches of its parts
                 if not all(any(by_position(psi, S)) for psi in _outside_iteration(phi)):
                     return Finding("refuted", "exhaustive", f"{show(phi)} over {S.events}")
-    bound = f"the formula has a match, and so has each such part, in {matched:,} of {cases:,} cases: "
+    bound = f"the formula and each such part have a match in {matched:,} of {cases:,} cases: "
     return Finding("holds", "exhaustive", bound + _SUCH.format(length))
 
 
@@ -619,7 +620,7 @@ def _(effort: Effort) -> Finding:
 
 
 def _compiled(id_: str, title: str, wrapper: Callable[[core.Formula], core.Formula] | None, reading: str = "") -> None:
-    @claim(id_, title, "theorem", f"{reading}of the size it is {id_}{'-' if wrapper else ':'}size")
+    @claim(id_, title, "theorem", f"{reading}for the size see {id_}{'-' if wrapper else ':'}size")
     def check(effort: Effort) -> Finding:
         nodes, length = 3 if effort == "quick" else 4, 3  # of two events every set is without a gap
         Ss, cases, well_formed = core_cases.streams(length), 0, 0
@@ -630,11 +631,11 @@ def _compiled(id_: str, title: str, wrapper: Callable[[core.Formula], core.Formu
             if (found := core_cases.wrong_core(phi if wrapper is None else wrapper(phi), Ss)) is not None:
                 return Finding("refuted", "exhaustive", found)
         where = "" if wrapper is None else " below the strategy"
-        more = f", and of 5 those {_AROUND_ITERATION}, and of 6 those {_AROUND_OR}" if around else ""
+        more = f"; those of 5 {_AROUND_ITERATION}, and those of 6 of the form {_AROUND_OR}" if around else ""
         bound = (
-            f"{well_formed} well-formed unary formulas, all to {nodes} nodes{where} over A, B, x and y with two "
-            f"conditions{more}, on all {len(Ss)} streams to {length} events over 4 tuples; {cases - well_formed} "
-            "others by an automaton that answers at the end of the stream, which is no CEA of the paper"
+            f"{well_formed} well-formed unary formulas, all to {nodes} nodes{where} with two "
+            f"conditions{more}; on all {len(Ss)} streams to {length} events over 4 tuples; {cases - well_formed} "
+            "others by an automaton that answers at the end of the stream, which is not a CEA of the paper"
         )
         found_ = Finding("holds", "exhaustive", bound)
         return _but_chosen_anew(found_) if wrapper is None else found_
@@ -644,7 +645,7 @@ _compiled(
     "cep17.thm3",
     "Every well-formed unary formula has an equivalent CEA",
     None,
-    f"by the library; what is printed, of safe formulas in LP-normal form, is appC.2{ANEW}; ",
+    f"by the library; appC.2 checks the printed construction for safe formulas in LP-normal form{ANEW}; ",
 )
 for _strategy in STRATEGIES:
     _name = node_word(_strategy).lower().replace("next", "nxt")
@@ -652,17 +653,17 @@ for _strategy in STRATEGIES:
         f"cep17.thm4:{_name}",
         f"{_name.upper()} of a CEA has an equivalent CEA",
         _strategy,
-        f"of the CEA of well-formed unary formulas, by the library; of any small CEA, by what is printed, it is "
-        f"appC.3:{_name}; ",
+        f"for the CEA that the library builds from well-formed unary formulas; appC.3:{_name} checks the printed "
+        "construction on any small CEA; ",
     )
 
 
 def _closure(name: str, title: str, agrees: Callable[[CEA, CEA, Stream, int], bool]) -> None:
-    said = "by the construction of appendix C.1, whose formulas are lost in the copy at hand"
+    said = "by the construction of appendix C.1, whose formulas are missing in our copy"
     if name != "io-determinization":
-        said += "; this closure is said there alone, the proposition is about I/O-determinism"
+        said += "; only that appendix states this closure (the proposition is about I/O-determinism)"
     if name == "complement":
-        said += "; it is taken in the non-empty sets of positions whose last is the present one"
+        said += "; relative to the non-empty sets of positions that end at the current one"
 
     @claim(f"cep17.prop1:{name}", title, "proposition", said)
     def check(effort: Effort) -> Finding:
@@ -676,7 +677,7 @@ def _closure(name: str, title: str, agrees: Callable[[CEA, CEA, Stream, int], bo
         paired = ", each with one other" if name in ("union", "intersection") else ""
         bound = f"{cases} cases, {in_words('quick', seed=6)}{paired}; all streams to 3 events over 3 tuples"
         if name == "io-determinization":
-            bound += ", of which no event has two transitions with one mark from one state"
+            bound += "; no event has two transitions with one mark from one state"
         return Finding("holds", "exhaustive", bound)
 
 

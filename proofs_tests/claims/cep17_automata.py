@@ -21,7 +21,7 @@ from proofs_tests.claims import broken, cea_runs, cep17_evaluation, printed_cep1
 from proofs_tests.claims.cep17_evaluation import Delta, Strategy, complex_events, enum_all, evaluate
 from proofs_tests.claims.ledger import Effort, Finding, Kind, claim, plant
 
-LOST = "from the text around; the listing or the formulas are lost in the copy at hand"
+LOST = "from the surrounding text; the listing or the formulas are missing in our copy"
 EVENTS = (Event("A"), Event("B"))
 Outputs = Sequence[Collection[ComplexEvent]]
 Evaluator = Callable[[CEA, Stream], Outputs]
@@ -193,9 +193,9 @@ def compared(
                     return Finding("refuted", "exhaustive", f"the correction or the library, after {looked_at}", found)
         bound = (
             f"{looked_at} automata: all of one and two states and those of three with up to "
-            f"{2 if effort == 'quick' else 4} transitions, that have a transition and a final state, from their first "
-            f"state, on 4 events of one kind, and {len(list(drawn(effort, 17)))} random ones (seed 17), of 1 to 4 "
-            "states, on A, B or any event, each on one stream of 1 to 6 events, at all positions"
+            f"{2 if effort == 'quick' else 4} transitions, if they have a transition and a final state, from their "
+            f"first state, on 4 events of one kind; and {len(list(drawn(effort, 17)))} random ones (seed 17), of 1 "
+            "to 4 states, on A, B or any event, each on one stream of 1 to 6 events, at all positions"
         )
         bound += "; I/O-determinized" if deterministic else ""
         if counterexample is None or correction is None:
@@ -215,12 +215,11 @@ def _of_formula(as_printed: Evaluator, strategy: Strategy, query: str, types: st
 # --- the algorithms ---------------------------------------------------------------------------------------------------
 
 _MARKING = "of the transitions into final states only those that mark lead to the new final state"
-_SIGN = LOST + "; that the transitions into the new final state are only those that mark may be one of the lost signs"
+_SIGN = LOST + "; a lost sign may restrict the transitions into the new final state to those that mark"
 _END = "the sink comes last in the list of the state of the empty run"
 _ADD = (
-    LOST
-    + "; line 13 adds a node whose name is lost, taken to be the sink, and add is the method for the beginning of a "
-    "list"
+    LOST + "; line 13 adds a node whose name is missing, which we take to be the sink; add inserts at the beginning "
+    "of a list"
 )
 _CONDITIONS = (
     "a marking step is forbidden only by marking steps of higher sets; a step without a mark by every marking step to "
@@ -318,8 +317,8 @@ def _enumeration(id_: str, title: str, enumeration: Callable[[printed_cep17.Node
         return Finding(
             "holds",
             "exhaustive",
-            f"{outputs:,} complex events at the last position of {looked_at} automata: those of alg4, but with other "
-            "random ones (seed 18); from the lists of Algorithm 4, not of Algorithm 1",
+            f"all {outputs:,} complex events at the last position of {looked_at} automata: those of alg4, but with "
+            "other random ones (seed 18); from the lists of Algorithm 4, not of Algorithm 1",
         )
 
 
@@ -361,7 +360,7 @@ compared(
     "nxt",
     _NEXT,
     Correction(_FINALS, lambda A, S: _NEXT(printed_cep17.one_final(A, marking_only=True), S)),
-    reading=LOST + "; the counterexample has a complex event that is on no run, whatever is final",
+    reading=LOST + "; in the counterexample, a complex event is on no run, whichever states are final",
     at_best=_NEXT_ALL_FINAL,
 )
 compared(
@@ -416,14 +415,14 @@ def _ordered(
 
 _ordered(
     "cep17.lemC.14:nxt",
-    "The sets of a state of the automaton of NXT are ordered as the complex events of its runs",
+    "The sets of a state of the automaton of NXT are ordered like the complex events of its runs",
     printed_cep17.next_steps,
     next_at_most,
 )
 _ordered(
     "cep17.lemC.14:last",
-    "The sets of a state of the automaton of LAST are ordered as the complex events of its runs, which the text says "
-    "is proved as for NXT",
+    "The sets of a state of the automaton of LAST are ordered like the complex events of its runs; the text "
+    "refers to the proof for NXT",
     printed_cep17.last_steps,
     last_at_most,
     printed_cep17.last_steps_corrected,
@@ -443,8 +442,8 @@ def _deterministic(effort: Effort) -> Iterator[tuple[CEA, Stream]]:
 
 @claim(
     "cep17.lemC.16",
-    "Of the automaton of MAX of an I/O-deterministic CEA, whose states are pairs (T, U): a run of the CEA that begins "
-    "in U and marks whatever the other one marks ends in U",
+    "The automaton of MAX of an I/O-deterministic CEA has pairs (T, U) as states. If a run of the CEA begins "
+    "in U and marks at least what the other run marks, it ends in U",
     "lemma",
     LOST,
 )
@@ -464,15 +463,15 @@ def _(effort: Effort) -> Finding:
     return Finding(
         "holds",
         "exhaustive",
-        f"{looked_at:,} pairs of such runs, from the first two states, of the automata of alg4, but with other random "
-        "ones (seed 20), I/O-determinized",
+        f"all {looked_at:,} such pairs of runs, from the first two states, of the automata of alg4, but with other "
+        "random ones (seed 20), I/O-determinized",
     )
 
 
 @claim(
     "cep17.lemC.18",
-    "Of the automaton of MAX of an I/O-deterministic CEA, whose states are pairs (T, U): each state of U is reached by "
-    "a run of the CEA with a larger complex event",
+    "The automaton of MAX of an I/O-deterministic CEA has pairs (T, U) as states. A run of the CEA with a "
+    "larger complex event reaches each state of U",
     "lemma",
     LOST,
 )

@@ -45,7 +45,7 @@ QUERIES = {
     "Q6": "(A+ ; B)+ ; C",
 }
 _TABLE = (
-    "the formulas of Table 1 are lost, and taken back from appendix E, so that they are not checked against the print"
+    "our copy lacks the formulas of Table 1, so we take them from appendix E and cannot check them against the table"
 )
 LENGTHS = (100, 1000, 10_000)
 FLAT, LINEAR = 0.02, 1.05
@@ -87,18 +87,17 @@ def _exponential(id_: str, strategy: Strategy, title: str, family: Any, most: fl
             states.append(running.A.A.states)
         grows = doublings(states, [time / size for time, size in zip(times, sizes, strict=True)])
         bound = (
-            f"operations of an event: of the smallest automaton exponent {flat:.2f} in the length of the stream, "
-            f"{LENGTHS[0]} to {LENGTHS[-1]} events; "
-            f"of one family, |Q| from {states[0]} to {states[-1]}, where the last marks are to be remembered, "
-            f"{lists[0]} to {lists[-1]} lists at once and {times[0]} to {times[-1]} operations: 2 to the {grows:.2f} "
-            "|Q| for each transition"
+            f"operations for one event: for the smallest automaton, exponent {flat:.2f} in the length of the "
+            f"stream, {LENGTHS[0]} to {LENGTHS[-1]} events. For a family that must remember the last marks, |Q| "
+            f"from {states[0]} to {states[-1]}: {lists[0]} to {lists[-1]} lists at once and {times[0]} to "
+            f"{times[-1]} operations: 2 to the {grows:.2f} |Q| for each transition"
         )
         fits = flat < FLAT and grows <= most and all(n <= 2 ** (most * q) for n, q in zip(lists, states, strict=True))
         return Finding("holds" if fits else "refuted", "measured", bound)
 
 
-_ENUMERATED = "that the outputs come with constant delay, which section 7.1 asks too, is cep17.enum* of EnumAll*"
-_BOUND = "the bounds are lost in the copy at hand; {} is taken, as the text around determinizes; " + _ENUMERATED
+_ENUMERATED = "section 7.1 also requires constant delay between outputs (see cep17.enum* for EnumAll*)"
+_BOUND = "the bounds are missing in our copy; we read {}, as the surrounding text determinizes; " + _ENUMERATED
 _exponential(
     "cep17.thm5",
     "all",
@@ -114,8 +113,8 @@ _exponential(
     guess,
     1.1,
     _BOUND.format("2 to the |A|")
-    + "; on this family STRICT has linearly many lists: an upper bound, and no family that needs it "
-    "is measured",
+    + "; on this family STRICT has linearly many lists; the bound is an upper bound, and we measure no family "
+    "that needs it",
 )
 _exponential(
     "cep17.thm6:max",
@@ -148,10 +147,10 @@ def _linear(strategy: Strategy) -> None:
             ranges.append(f"{sizes[0]} to {sizes[-1]}")
             grows.append(exponent(sizes, times))
         bound = (
-            f"operations of an event: of the smallest automaton exponent {flat:.2f} in the length of the stream, "
-            f"{LENGTHS[0]} to {LENGTHS[-1]} events; "
-            f"exponents {grows[0]:.2f} and {grows[1]:.2f} in |A| from {' and '.join(ranges)}, of two families, the "
-            "first of which has exponentially many sets of states; at most 3 |A|"
+            f"operations for one event: for the smallest automaton, exponent {flat:.2f} in the length of the "
+            f"stream, {LENGTHS[0]} to {LENGTHS[-1]} events. For two families, the first with exponentially many "
+            f"sets of states: exponents {grows[0]:.2f} and {grows[1]:.2f} in |A| from {' and '.join(ranges)}; at "
+            "most 3 |A|"
         )
         return Finding("holds" if flat < FLAT and max(grows) < LINEAR else "refuted", "measured", bound)
 
@@ -187,7 +186,7 @@ def _backtracking(n: int) -> int:
     return longest
 
 
-@claim("cep17.enum*", "EnumAll* has constant delay, and EnumAll has not", "algorithm", LOST)
+@claim("cep17.enum*", "EnumAll* has constant delay, EnumAll does not", "algorithm", LOST)
 def _(effort: Effort) -> Finding:
     lengths, short = (10, 100, 1000), (8, 80, 800)
     symbols = 5_000 if effort == "quick" else 100_000
@@ -198,8 +197,8 @@ def _(effort: Effort) -> Finding:
     bound = (
         f"at most {max(many + two)} operations before each of the first {symbols} symbols that EnumAll* writes, "
         f"exponent {star:.2f} in the lengths of the complex events, {lengths[0]} to {lengths[-1]}, on two graphs: "
-        f"exponentially many paths, and two that meet in the root; EnumAll goes up {up[0]} to {up[-1]} steps "
-        f"on the second, at lengths {', '.join(map(str, short))}, exponent {plain:.2f}"
+        f"one with exponentially many paths, one with two paths that meet in the root; EnumAll goes up {up[0]} to "
+        f"{up[-1]} steps on the second, at lengths {', '.join(map(str, short))}, exponent {plain:.2f}"
     )
     return Finding("holds" if star < FLAT and plain > 0.9 else "refuted", "measured", bound)
 
@@ -232,10 +231,10 @@ def stressed(query: str, length: int) -> tuple[int, int, Evaluation]:
 
 @claim(
     "cep17.fig4",
-    "The stress experiment: processing is linear in the stream, and so is memory; the number of outputs is not",
+    "The stress experiment: processing and memory are linear in the stream, the number of outputs is not",
     "figure",
-    "the chart is lost: Q1 and Q2 on as many types as the query has, one of them a type that it does not ask for in "
-    "the place of its last, which comes at the end alone; so chosen that the outputs fit the numbers of the text",
+    "our copy lacks the chart. Q1 and Q2 run on as many types as the query has. An unrelated type replaces the "
+    "last one, which comes only at the end. We chose this so that the outputs fit the numbers of the text",
 )
 def _(effort: Effort) -> Finding:
     parts, passes = [], True
@@ -275,9 +274,9 @@ def _consuming(A: CEA, types: Sequence[int]) -> tuple[list[int], list[int]]:
 
 @claim(
     "cep17.tab2",
-    "With a consumption policy the update time is constant, and for all six queries the same within a factor of two",
+    "With a consumption policy the update time is constant, and for all six queries equal within a factor of two",
     "figure",
-    f"the header of the table, with the averages of outputs, is lost; types are drawn uniformly from A to D; {_TABLE}",
+    f"our copy lacks the header of the table, with the average outputs; we draw types uniformly from A to D; {_TABLE}",
 )
 def _(effort: Effort) -> Finding:
     lengths = (30, 300, 3000) if effort == "quick" else LENGTHS
@@ -292,22 +291,21 @@ def _(effort: Effort) -> Finding:
     spread = max(averages) / min(averages)
     told = ", ".join(f"{name} {n:.1f}" for name, n in zip(QUERIES, outputs, strict=True))
     bound = (
-        f"one stream (seed 2), {lengths[0]} to {lengths[-1]} events of it: "
-        f"exponents {min(exponents):.2f} to {max(exponents):.2f} of all "
-        f"operations in the length, {min(averages):.1f} to {max(averages):.1f} operations an event, {spread:.1f} "
-        f"times; complex events each time, on this stream: {told}; of Q4 to Q6 the number has no mean, and "
-        "grows with the stream"
+        f"one stream (seed 2), {lengths[0]} to {lengths[-1]} events of it: exponents {min(exponents):.2f} to "
+        f"{max(exponents):.2f} of all operations in the length, {min(averages):.1f} to {max(averages):.1f} "
+        f"operations an event, {spread:.1f} times; complex events each time, on this stream: {told}; for Q4 to Q6 "
+        "the number grows with the stream"
     )
     return Finding("holds" if max(exponents) < LINEAR and spread < 2 else "refuted", "measured", bound)
 
 
 @claim(
     "cep17.fig5",
-    "Selection strategies have at most one output for each event (8.2), and two of them cost less than all complex "
+    "Selection strategies have at most one output per event (8.2), and two of them cost less than all complex "
     "events (8.1)",
     "figure",
-    "the chart, the second distribution and the names of the two strategies are lost: A to D are drawn uniformly, and "
-    f"with weights 1, 2, 3, 4; the two are taken to be NXT and LAST; {_TABLE}",
+    "our copy lacks the chart, the second distribution and the names of the two strategies. We draw A to D "
+    f"uniformly and with weights 1, 2, 3, 4, and take NXT and LAST; {_TABLE}",
 )
 def _(effort: Effort) -> Finding:
     length = 300 if effort == "quick" else 3000
@@ -324,8 +322,8 @@ def _(effort: Effort) -> Finding:
     greedy = [means[strategy] for strategy in ("nxt", "last")]
     told = ", ".join(f"{strategy} {mean:.1f}" for strategy, mean in means.items())
     bound = (
-        f"six queries, two streams of {length} events; operations of an event: {told}; more than one output at once: "
-        f"{', '.join(strategy for strategy, outputs in most.items() if outputs > 1)}"
+        f"six queries, two streams of {length} events; operations for one event: {told}; more than one output at "
+        f"once: {', '.join(strategy for strategy, outputs in most.items() if outputs > 1)}"
     )
     if max(greedy) > means["all"] or most["nxt"] > 1 or most["last"] > 1:
         return Finding("refuted", "measured", bound)
@@ -459,22 +457,21 @@ _appendix_e(
     _by_sase,
     all_complex_events,
     "all their complex events, at all positions, the same on {}",
-    f"{_TABLE}; skip_till_any_match has the variables as its arguments and an empty body, by the definition of SASE+",
-    "The texts for SASE say the queries of Table 1",
+    f"{_TABLE}; by the definition of SASE+, skip_till_any_match has the variables as arguments and an empty body",
+    "The texts for SASE express the queries of Table 1",
 )
 _appendix_e(
     "EsperTech",
     ESPER_PATTERNS,
     by_esper,
     consuming,
-    "what the consumption policy of Table 2 leaves of their complex events, the same on {}; that is all of them where "
-    "the last event alone completes any, as in Figure 4, and not on A B C C",
-    f"{_TABLE}; types are in quotation marks; s has no definition, so that it is any event. The text has no AFTER "
-    "MATCH SKIP, and what Esper then skips is the consumption policy of Table 2, for which the paper says that the "
-    "query is the same. "
-    "By the definition of MATCH_RECOGNIZE here; Esper 9.0.0 has the same answers on them, in test_adapters.py",
-    "The texts for EsperTech say the queries of Table 1 with the consumption policy, and all complex events on streams "
-    "as those of Figure 4",
+    "what the consumption policy of Table 2 leaves of their complex events, the same on {}. Where only the "
+    "last event completes matches, as in Figure 4, these are all complex events; on A B C C they are not",
+    f"{_TABLE}; types are in quotation marks; s has no definition, so it is any event. Without AFTER MATCH "
+    "SKIP, as in the text, Esper skips by the consumption policy of Table 2. We use our definition of "
+    "MATCH_RECOGNIZE; Esper 9.0.0 gives the same answers (test_adapters.py)",
+    "The texts for EsperTech express the queries of Table 1 with the consumption policy, and find all complex "
+    "events on streams like those of Figure 4",
 )
 plant(
     "cep17.appE:sase",

@@ -26,8 +26,8 @@ from proofs_tests.claims.cep17_automata import drawn
 from proofs_tests.claims.ledger import Effort, Finding, Kind, claim, plant
 from proofs_tests.claims.measure import doublings, exponent
 
-LOST = "the signs of the bound are lost in the copy at hand; its words are at most {}"
-BY_LIBRARY = "; rewritten by the library, by the steps of the proof"
+LOST = 'the symbols of the bound are missing in our copy; its words are "at most {}"'
+BY_LIBRARY = "; the library rewrites it, by the steps of the proof"
 UNLIMITED = 10**7
 Rewriting = Callable[[core.Formula], core.Formula]
 
@@ -78,7 +78,7 @@ def _grown(
 ) -> None:
     """A rewriting whose result has at most 2 to the n nodes, where the formula has n, or 2 where it has one."""
 
-    said = LOST.format("exponential, which is taken as 2 to the number of nodes") + BY_LIBRARY + mended
+    said = LOST.format("exponential") + ", which we read as 2 to the number of nodes" + BY_LIBRARY + mended
 
     @claim(f"{id_}:size", title, kind, said)
     def check(effort: Effort) -> Finding:
@@ -99,7 +99,7 @@ def _grown(
             if any(log2(size) > n for size, n in zip(after, before, strict=True)):
                 return Finding("refuted", "exhaustive", told[-1])
         all_ = "well-formed formulas, all" if applies is _well_formed else "formulas, that of lemB.12:proof and all"
-        bound = f"at most 2 to the n nodes for n: {cases} {all_} to {nodes} nodes over A, B, x and y with three "
+        bound = f"at most 2 to the n nodes for n: {cases} {all_} to {nodes} nodes with three "
         bound += f"conditions; and {'; '.join(told)}"
         return Finding("holds", "exhaustive", bound)
 
@@ -111,7 +111,7 @@ _grown(
     lambda phi: core_disjunctive(phi, UNLIMITED),
     lambda phi: True,
     (choices, repeated_choices),
-    mended="; the statement is about the time, which bounds the size; the time is not checked",
+    mended="; the statement is about time, which bounds the size; the time is not checked",
 )
 _grown(
     "cep17.thm1",
@@ -137,7 +137,7 @@ _grown(
     "cep17.lemB.12:size",
     "The safe formula is at most linear in a formula in disjunctive normal form",
     "lemma",
-    f"the statement is about the time, which bounds the size; the time is not checked{BY_LIBRARY}{MENDED}",
+    f"the statement is about time, which bounds the size; the time is not checked{BY_LIBRARY}{MENDED}",
 )
 def _(effort: Effort) -> Finding:
     nodes, cases = 4 if effort == "quick" else 5, 0
@@ -146,7 +146,7 @@ def _(effort: Effort) -> Finding:
         cases += 1
         if core.size(safe(normal, UNLIMITED)) > core.size(normal):
             return Finding("refuted", "exhaustive", show(normal))
-    bound = f"{cases} formulas, the normal forms of all to {nodes} nodes over A, B, x and y with three conditions, of "
+    bound = f"{cases} formulas, the normal forms of all to {nodes} nodes with three conditions, of "
     bound += f"that of lemB.12:proof and of {IN_WORDS[choices]} to {core.size(normal)} nodes"
     return Finding("holds", "exhaustive", f"{bound}: never larger")
 
@@ -233,7 +233,7 @@ def _for_theorem_3(phi: core.Formula) -> bool:
     "cep17.appC.2",
     "The automaton of a safe unary formula in LP-normal form, by cases",
     "construction",
-    "the transitions are lost in the copy at hand; those that read nothing are as the words have them",
+    "the transitions are missing in our copy; those that read nothing follow the words",
 )
 def _(effort: Effort) -> Finding:
     nodes, length, cases = (4, 3, 0) if effort == "quick" else (5, 4, 0)
@@ -243,20 +243,18 @@ def _(effort: Effort) -> Finding:
             cases += 1
             if [printed_cep17.complex_events(A, S, n) for n in range(len(S))] != by_position(phi, S):
                 return Finding("refuted", "exhaustive", f"{show(phi)} over {S.events}")
-    bound = (
-        f"{cases:,} cases: all such formulas to {nodes} nodes over A, B, x and y with two conditions, all streams to "
-    )
+    bound = f"{cases:,} cases: all such formulas to {nodes} nodes with two conditions, all streams to "
     return Finding("holds", "exhaustive", f"{bound}{length} events over 3 tuples")
 
 
 @claim(
     "cep17.thm3:size",
-    "The automaton of the proof, with transitions that read nothing, is at most linear in a safe formula in LP-normal "
-    "form, at most double exponential in others",
+    "The automaton of the proof, with empty transitions, is at most linear in a safe formula in LP-normal "
+    "form, and at most double exponential in others",
     "theorem",
-    f"{LOST.format('linear and double exponential')}, of a CEA, which has no transitions that read nothing; without "
-    "them the states are still linear, and of the transitions the proof gives no linear bound; that is no "
-    "counterexample, since another CEA may be smaller",
+    f"{LOST.format('linear and double exponential')} for a CEA, which has no empty transitions. Without them "
+    "the states remain linear, but the proof gives no linear bound for the transitions. Another CEA may be "
+    "smaller, so this is not a counterexample",
 )
 def _(effort: Effort) -> Finding:
     nodes, small, others = 4 if effort == "quick" else 5, 0, 0
@@ -284,12 +282,12 @@ def _(effort: Effort) -> Finding:
     rate = doublings([core.size(conditionals(k)) for k in steps], turned)
     linear = exponent(written, made)
     bound = (
-        f"{small} safe unary formulas in LP-normal form, all to {nodes} nodes over A, B, x and y with two conditions: "
-        f"at most 6 states and transitions a node; {others} others that are well-formed, made so by the library: "
-        f"at most 2 to the n for n nodes. {IN_WORDS[alternatives]}, k from {sizes[0]} to {sizes[-1]}: "
-        f"exponent {linear:.2f} of the size in that of the formula; with the transitions that read nothing removed as "
-        f"the proof says, {exponent(written, states):.2f} of the states and {exponent(written, read):.2f} of the "
-        f"transitions. {IN_WORDS[conditionals]}, k from {steps[0]} to {steps[-1]}: 2 to the {rate:.2f} n"
+        f"{small} safe unary formulas in LP-normal form, all to {nodes} nodes with two "
+        f"conditions: at most 6 states and transitions a node; {others} others that are well-formed, made so by the "
+        f"library: at most 2 to the n for n nodes. {IN_WORDS[alternatives]}, k from {sizes[0]} to {sizes[-1]}: "
+        f"exponent {linear:.2f} of the size in that of the formula; with empty transitions removed as in the proof, "
+        f"{exponent(written, states):.2f} of the states and {exponent(written, read):.2f} of the transitions. "
+        f"{IN_WORDS[conditionals]}, k from {steps[0]} to {steps[-1]}: 2 to the {rate:.2f} n"
     )
     return Finding("holds" if linear < 1.1 and rate < 1 else "refuted", "exhaustive", bound)
 
@@ -302,12 +300,12 @@ STEPS: dict[str, tuple[printed_cep17.Steps, Callable[[CEA], Any]]] = {
     "last": (printed_cep17.last_steps_corrected, printed_cep17.ranked_start),
     "max": (printed_cep17.max_steps, printed_cep17.max_start),
 }
-_RANKED = ", by the count of the proof: |Q| sets in a row, each one of 2 to the |Q|, make 2 to the |Q|²"
+_RANKED = ". The proof counts |Q| sets in a row, each one of 2 to the |Q|: 2 to the |Q|²"
 _COUNTS = {
     "strict": ": two copies of Q",
     "nxt": _RANKED,
     "last": _RANKED,
-    "max": ", by the form of the states: two sets, 4 to the |Q|",
+    "max": ". A state has two sets: 4 to the |Q|",
 }
 
 
@@ -351,8 +349,8 @@ def _size_of_strategy(strategy: str) -> None:
         f"cep17.thm4:{strategy}-size",
         f"The CEA of {strategy.upper()} is at most {words} in the CEA",
         "theorem",
-        f"{LOST.format(words)}{_COUNTS[strategy]}; states are counted, and no transitions"
-        + ("; of the construction as it is corrected in appC.3:last" if strategy == "last" else ""),
+        f"{LOST.format(words)}{_COUNTS[strategy]}; counts states, not transitions"
+        + ("; for the construction as corrected in appC.3:last" if strategy == "last" else ""),
     )
     def check(effort: Effort) -> Finding:
         cases, most = 0, dict.fromkeys(range(1, 5), 0)
@@ -363,8 +361,8 @@ def _size_of_strategy(strategy: str) -> None:
         fits = all(reached <= of_form[n - 1] for n, reached in most.items())
         fits &= strategy not in ("nxt", "last") or all(log2(many) <= n * n for n, many in enumerate(of_form, 1))
         found, formed = (", ".join(map(str, counts)) for counts in (most.values(), of_form[:4]))
-        bound = f"{cases} random automata of 1 to 4 states (seed 23): at most {found} states are reached, and {formed} "
-        bound += "have this form"
+        bound = f"{cases} random automata of 1 to 4 states (seed 23): at most {found} states are reached of {formed} "
+        bound += "that have this form"
         bound += ", which for |Q| to 60 is at most 2 to the |Q|²" * (strategy in ("nxt", "last"))
         return Finding("holds" if fits else "refuted", "random", bound)
 

@@ -49,8 +49,8 @@ SPACE = Space(("in", "filter", "seq", "or", "plus", "start", "nxt"), nodes=3, ev
     "tods21.sec4:stream",
     "A stream is a sequence of tuples, each of one relation",
     "definition",
-    "the relation is an attribute of a tuple, as footnote 1 offers: else relations of the same attributes are one; of "
-    "the infinite sequence there is a prefix",
+    "the relation is an attribute of a tuple, as footnote 1 suggests: otherwise relations with the same "
+    "attributes would be one. A prefix stands for the infinite sequence",
 )
 def _(effort: Effort) -> Finding:
     schema = Schema({"A": {"x": "int"}, "B": {"x": "int"}})
@@ -100,7 +100,7 @@ def _(effort: Effort) -> Finding:
 
 @claim(
     "tods21.sec4:predicates",
-    "The universe of predicates that section 4 asks for: the book's is closed under union, intersection, difference",
+    "The book's universe of predicates is closed under union, intersection and difference, as section 4 requires",
     "definition",
 )
 def _(effort: Effort) -> Finding:
@@ -123,7 +123,7 @@ def _which(P: Predicate) -> frozenset[int]:
     "tods21.def6.1",
     "Valuation equivalence implies complex event equivalence, and not conversely",
     "definition",
-    "of two formulas, where the definition has a formula and a CEA",
+    "for two formulas; the definition compares a formula and a CEA",
 )
 def _(effort: Effort) -> Finding:
     space = Space(("in", "seq", "or", "start"), nodes=3, events=3)
@@ -168,7 +168,7 @@ plant(
     "cep17.sec3:valuation",
     "A complex event is never empty, and a variable is one position",
     "definition",
-    "by the words around; a valuation is kept for the variables that the match uses",
+    "by the surrounding words; a valuation covers the variables that the match uses",
 )
 def _(effort: Effort) -> Finding:
     cases = 0
@@ -179,13 +179,13 @@ def _(effort: Effort) -> Finding:
                 names = [x for x, _ in nu]
                 if not C or len(set(names)) < len(names) or not all(0 <= p < len(S) for _, p in nu):
                     return Finding("refuted", "exhaustive", f"{core_denote.__name__}: {phi}")
-    bound = f"{cases:,} matches, each with a valuation, of all formulas to 3 nodes over A, B, x and y with three "
+    bound = f"{cases:,} matches, each with a valuation, of all formulas to 3 nodes with three "
     return Finding("holds", "exhaustive", f"{bound}conditions, on all streams to 3 events over 3 tuples")
 
 
 @claim(
     "cep17.sec3:sugar",
-    "AND of conditions is one FILTER after the other, OR of conditions is OR",
+    "AND of conditions is a FILTER of a FILTER, OR of conditions is OR",
     "definition",
     "by the words around",
 )
@@ -205,7 +205,7 @@ def _(effort: Effort) -> Finding:
     return Finding(
         "holds",
         "example",
-        f"{cases:,} cases: all pairs of 3 conditions on 3 formulas made by hand, all streams to 3 events over 3 tuples",
+        f"{cases:,} cases: all pairs of 3 conditions on 3 hand-made formulas, all streams to 3 events over 3 tuples",
     )
 
 
@@ -266,7 +266,7 @@ def _conditions(id_: str, title: str, listed: dict[str, Where], reading: str) ->
         for condition, where in listed.items():
             if (wrong := _agree(condition, where, length)) is not None:
                 return Finding("refuted", "example", wrong)
-        bound = f"{len(listed)} conditions made by hand on SEQ(A+ a[], B b) by skip till any match, all streams of "
+        bound = f"{len(listed)} hand-made conditions on SEQ(A+ a[], B b) by skip till any match, all streams of "
         bound += f"{length} events of A and B with x 1 or 2"
         return Finding("holds", "example", bound)
 
@@ -283,7 +283,7 @@ _conditions(
     "secA.1:identifiers",
     "a, a[1], a[i], a[i-1] and a[a.LEN] name the events of a match",
     IDENTIFIERS,
-    "a condition on a[i] is about all events, one on a[i] and a[i-1] about all but the first; in WHERE alone",
+    "a condition on a[i] is about all events, one on a[i] and a[i-1] about all except the first; in WHERE only",
 )
 _conditions(
     "secA.1:terms",
@@ -293,18 +293,18 @@ _conditions(
         "b.x + 1 = a[1].x * 2": lambda a, b: b + 1 == a[0] * 2,
         "b.x - a[1].x < 1": lambda a, b: b - a[0] < 1,
     },
-    "aggregates are in sase07.aggregates",
+    "for aggregates see sase07.aggregates",
 )
 _conditions(
     "sec2.2:where",
-    "WHERE keeps the matches that satisfy all its conditions, and [attr] that agree on an attribute",
+    "WHERE keeps the matches that satisfy all its conditions; [attr] keeps those that agree on an attribute",
     {
         "a[1].x = 1 and b.x = 2": lambda a, b: a[0] == 1 and b == 2,
         "a[i].x > a[i-1].x and b.x = a[a.LEN].x": lambda a, b: a in ([1], [2], [1, 2]) and b == a[-1],
         "[y]": lambda a, b: set(a) == {b},
         "[y] and b.x > 1": lambda a, b: set(a) == {b} == {2},
     },
-    "by skip till any match, under which every series of events is a match if the conditions hold of it",
+    "by skip till any match, which accepts every series of events that satisfies the conditions",
 )
 for _id, (_what, _from, _to) in {
     "secA.1:identifiers": ("a[a.LEN] is read as a[1]", "a[a.LEN]", "a[1]"),
@@ -367,7 +367,7 @@ NAMED = (
     "vldb92.sec6:named",
     "A name stands for its expression",
     "definition",
-    "said at the end of section 2.3; the heads with attributes of section 6 are left out",
+    "the end of section 2.3 says so; the heads with attributes of section 6 are not checked",
 )
 def _(effort: Effort) -> Finding:
     length = 4 if effort == "quick" else 6
@@ -375,7 +375,7 @@ def _(effort: Effort) -> Finding:
         E, F = parse_expression(named), parse_expression(written)
         if any(meaning(E, h) != meaning(F, h) for h in histories(length)):
             return Finding("refuted", "example", named)
-    return Finding("holds", "example", f"{len(NAMED)} texts made by hand, all histories to {length} events of a and b")
+    return Finding("holds", "example", f"{len(NAMED)} hand-made texts, all histories to {length} events of a and b")
 
 
 plant(

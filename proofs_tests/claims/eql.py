@@ -25,8 +25,8 @@ TYPES = "AB"
 SPANS = (("", ""), ("", "A"), (" with maxspan=1s", ""), (" with maxspan=1s", "B"))
 """A window, and the type at `until`."""
 TAKEN = (
-    "that the first event at u ends a run, and begins none, is taken from the source of the engine, not from its "
-    "documentation; a window is closed"
+    "the source of the engine, not its documentation, says that the first event at u ends a run and begins "
+    "none; a window is closed"
 )
 KEYED = tuple(Event(type_, {"k": key}) for type_ in TYPES for key in (1, 2))
 
@@ -58,8 +58,8 @@ def _agree_on_logs(rules: Iterable[eql.EqlQuery], rows: Sequence[Event], length:
             cases += 1
     steps = "two steps over A and B" + ", and of three over A" * (length > 3)
     bound = (
-        f"{cases} cases: {number} rules, all of {steps}, each plain, until A, within a second, and that until B, on "
-        f"all logs of {length} events of {len(rows)} kinds"
+        f"{cases} cases: {number} rules, all of {steps}; each plain, with until A, within a second, and within a "
+        f"second with until B; on all logs of {length} events of {len(rows)} kinds"
     )
     return Finding("holds", "exhaustive", bound)
 
@@ -76,10 +76,10 @@ def _by_slots(query: eql.EqlQuery) -> Callable[[Stream], Iterable[Match]]:
 @claim(
     "eql.keyless",
     "A sequence without keys is p1 ; (((p2 UNLESS p2 ; p2) ; ...) UNLESS ((p1 ; ... ; pn) OR u ; pn)) WITHIN w "
-    "in CEL, where p1 is without the events at u",
+    "in CEL, where p1 excludes the events at u",
     "theorem",
-    f"a statement of docs/guide/eql.md, as the documentation has no formulas; {TAKEN}; times ascend, and no field has "
-    "several values",
+    f"a statement of docs/guide/eql.md, as the documentation has no formulas; {TAKEN}; times ascend, and no "
+    "field has several values",
 )
 def _(effort: Effort) -> Finding:
     of_three = [parse(f"sequence {' '.join(f'[{step} where true]' for step in 'ABA')}")]
@@ -101,7 +101,7 @@ plant("eql.keyless", "of the runs that end at an event the first one is taken", 
 
 @claim(
     "eql.by",
-    "With a key that is the same at each step the formula of eql.keyless stands under PER KEY",
+    "If all steps have the same key, a sequence is the formula of eql.keyless under PER KEY",
     "theorem",
     f"a statement of docs/guide/eql.md, as the documentation has no formulas; {TAKEN}; every event has the key",
 )
@@ -114,12 +114,11 @@ plant("eql.by", "all events have one key", denote, "keys_of", broken.always(((),
 
 @claim(
     "eql.slots",
-    "The machine with one place for each step reports, of the runs by skip till next match that end at an event, the "
-    "one that begins last, if it is within maxspan and without an event of until",
+    "The machine with one slot per step looks at the runs by skip till next match that end at an event. It "
+    "reports the one that begins last, if it is within maxspan and has no event of until",
     "theorem",
-    "the machine is that of the documentation, 'How sequence queries handle matches', and the sentence about its runs "
-    f"one of this book; {TAKEN}; from each event at the first step begins one run, which takes the next event at each "
-    "step",
+    "the machine is from the documentation, 'How sequence queries handle matches'; the sentence about its runs "
+    f"is ours; {TAKEN}; each event of the first step begins one run, which takes the next event at each step",
 )
 def _(effort: Effort) -> Finding:
     chains = (" ".join(f"[{step} where true]" for step in steps) for steps in product("AB", repeat=3))

@@ -269,7 +269,7 @@ DAMAGED = (
 
 SASE_NOTE = """\
 A match is given by the positions of each component. How we interpret the paper, and why: [SASE+](decisions/sase.md). We
-take Theorems 4.3 and 4.5 to be about partitions by equivalence tests."""
+read Theorems 4.3 and 4.5 as statements about partitions by equivalence tests."""
 NOTE_OF_ICDE08 = """What `icde08.break` says about ! holds in the interpretations that [claims](claims.md) gives; others
 are in [SASE+](decisions/sase.md)."""
 
@@ -389,8 +389,8 @@ TODS21_ERRATA = (
         "variable A. The formulas are joined with `:` and ⊕, and START is put around the whole.",
         "Theorem 6.3 stands, and Corollary 6.4 with it",
         "If L is empty, π_L leaves a valuation that binds nothing. Then a skipped event has no first and last "
-        "position for `:` to compare. Whatever this is taken to mean, START requires that the first *bound* event is "
-        "the first event of the stream. So an automaton could not begin by skipping events.",
+        "position for `:` to compare. In any reading, START requires that the first *bound* event is the first "
+        "event of the stream. So an automaton could not begin by skipping events.",
         damage="No: π_L and START are in the formulas, and the words explain both.",
     ),
     Erratum(
@@ -662,11 +662,11 @@ VLDB92_ERRATA = (
         "this is undefined; we take it as not satisfied.",
         TUPLES,
         "If the operand is relative+, e_i is a sequence of tuples, which has no successor and equals no event. "
-        "Section 4 and clause 3 have a word for what is meant, the *effective* e_i. Clauses 2 and 4 do not use it: "
-        "2.2 not for e_i, and 2.4, e_j = e_k, not for e_j. So they say nothing about these tuples, and we take them "
-        "as not satisfied. The word is also missing in clause 3.4 for succ(e_1), in clause 3.5 for the e_1 whose eid "
-        "is used (but not for e_k), and in the last paragraph, where the E entry of relative+ has to be an event. As "
-        "clause 3 itself uses the word, we read occ:relative+ with it; then it holds.",
+        "Section 4 and clause 3 call the intended event the *effective* e_i. Clauses 2 and 4 do not use it: 2.2 "
+        "not for e_i, and 2.4, e_j = e_k, not for e_j. So they say nothing about these tuples, and we take them as "
+        "not satisfied. The word is also missing in clause 3.4 for succ(e_1), in clause 3.5 for the e_1 whose eid "
+        "is used (but not for e_k), and in the last paragraph, where the E entry of relative+ has to be an event. "
+        "As clause 3 itself uses the word, we read occ:relative+ with it; then it holds.",
     ),
     Erratum(
         "Theorem 2",

@@ -125,9 +125,9 @@ def _queries(effort: Effort) -> Iterator[SwgQuery]:
     "icdt22.swg",
     "A subsequence-query with wildcards and gaps over finitely many types is a formula of unary CEL",
     "remark",
-    "a statement of docs/theory/related.md, of which the abstract says nothing. A gap is taken as the number of "
-    "positions between two letters, one less than their distance, of which the abstract speaks; the width counts the "
-    "first and the last, and is a window of events, which unary CEL has (tods21.tab1:windowing)",
+    "a statement of docs/theory/related.md, not of the abstract. A gap is the number of positions between two "
+    "letters, one less than the distance in the abstract. The width counts the first and the last position, "
+    "and is a window of events, which unary CEL has (tods21.tab1:windowing)",
 )
 def _(effort: Effort) -> Finding:
     length, cases = (4 if effort == "quick" else 7), 0
@@ -175,7 +175,7 @@ def _by_streams_of_keys(formula: str, S: Stream, width: int) -> set[tuple[int, .
     "vldb22.partition",
     "PARTITION BY evaluates a query on the stream of each key; WITHIN n EVENTS is a distance of positions",
     "definition",
-    "as the engine's source has it, where every event has the key; of the paper the abstract was read",
+    "as in the engine's source, where every event has the key; we read only the abstract",
 )
 def _(effort: Effort) -> Finding:
     length, cases = (3 if effort == "quick" else 5), 0
@@ -259,10 +259,11 @@ def _swept(evaluation: ScopedEvaluation, counted: list[int], low: int) -> None:
 
 @claim(
     "vldb22.window",
-    "Under a window the time for an event is constant, in the stream and in the window, and the delay output-linear",
+    "Under a window, the time for an event depends neither on the stream nor on the window, and the delay is "
+    "output-linear",
     "theorem",
-    "by this library's structure, which has the nodes and unions of the engine's source; of the paper the abstract was "
-    "read. Letting go of old nodes is spread over the events that made them",
+    "by this library's structure, with the nodes and unions of the engine's source; we read only the abstract. "
+    "The release of old nodes is spread over the events that created them",
 )
 def _(effort: Effort) -> Finding:
     lengths = (100, 1000, 10_000) if effort == "quick" else (100, 1000, 10_000, 30_000)
@@ -281,11 +282,11 @@ def _(effort: Effort) -> Finding:
                     return Finding("refuted", "measured", f"{spread:.1f} nodes on the mean, {query}, {width} events")
             grown.append(exponent(sizes, most))
     bound = (
-        f"{' and '.join(queries)} on (A A B)* and their last type; most reads of nodes by an event: exponents to "
-        f"{max(flat):.2f} in the length of the stream, {lengths[0]} to {lengths[-1]} events in a window of {at_width}, "
-        f"and to {max(wide):.2f} in the window, {widths[0]} to {widths[-1]} events of {at_length}; with the letting go "
-        f"of old nodes, {spread:.1f} at most on the mean; at most {max(delays):.1f} reads before each of the first "
-        f"{OUTPUTS} outputs at the last event, or all, for each event of the output"
+        f"{' and '.join(queries)} on (A A B)* and their last type; most reads of nodes for an event: exponents up "
+        f"to {max(flat):.2f} in the length of the stream, {lengths[0]} to {lengths[-1]} events in a window of "
+        f"{at_width}, and to {max(wide):.2f} in the window, {widths[0]} to {widths[-1]} events of {at_length}; with "
+        f"the release of old nodes, {spread:.1f} at most on average; at most {max(delays):.1f} reads before each of "
+        f"the first {OUTPUTS} outputs at the last event, for each event of the output"
     )
     fits = max(*flat, *wide) < FLAT and max(delays) < 10
     return Finding("holds" if fits else "refuted", "measured", bound)
@@ -301,9 +302,10 @@ STAR = Space(("in", "filter", "seq", "or", "plus"), nodes=5, events=3)
 
 @claim(
     "icdt20.unary:sets-to-one",
-    "With unary predicates, a formula with variables for sets of events has one with variables for single events",
+    "With unary predicates, a formula with variables for sets of events has an equivalent with variables for "
+    "single events",
     "theorem",
-    "the languages are CEL* with IN, and core-CEL; of the paper the abstract was read",
+    "the languages are CEL* with IN, and core-CEL; we read only the abstract",
 )
 def _(effort: Effort) -> Finding:
     space, cases, count = replace(STAR, nodes=4 if effort == "quick" else 5), 0, 0
@@ -326,10 +328,10 @@ def _(effort: Effort) -> Finding:
 
 @claim(
     "icdt20.unary:one-to-sets",
-    "With unary predicates, a formula with variables for single events has one with variables for sets",
+    "With unary predicates, a formula with variables for single events has an equivalent with variables for sets",
     "theorem",
-    "well-formed core-CEL as cep17.thm2 corrects it, and CEL* with IN, both with the strategies too, of which the "
-    "abstract does not speak; where no event matches at all, A UNLESS A stands for the empty formula",
+    "well-formed core-CEL as corrected in cep17.thm2, and CEL* with IN; both also with strategies, which the "
+    "abstract does not mention. If no event can match, A UNLESS A stands for the empty formula",
 )
 def _(effort: Effort) -> Finding:
     return _core_to_sets(is_unary, effort)
@@ -337,10 +339,10 @@ def _(effort: Effort) -> Finding:
 
 @claim(
     "icdt20.binary",
-    "With binary predicates, variables for sets of events say whatever variables for single events do",
+    "With binary predicates, variables for sets of events express all that variables for single events do",
     "theorem",
-    "well-formed core-CEL as cep17.thm2 corrects it, with one comparison of two events, and CEL* with IN and filters "
-    "on two variables, both with the strategies too, of which the abstract does not speak",
+    "well-formed core-CEL as corrected in cep17.thm2, with one comparison of two events, and CEL* with IN and "
+    "filters on two variables; both also with strategies, which the abstract does not mention",
 )
 def _(effort: Effort) -> Finding:
     return _core_to_sets(lambda phi: not is_unary(phi), effort)
@@ -418,11 +420,11 @@ def _partitions(size: int) -> Iterator[tuple[int, ...]]:
 
 @claim(
     "icdt20.incomparable:sets",
-    "That all of some events differ from all of others is said with variables for sets alone",
+    "Only variables for sets can express that all of some events differ from all of others",
     "theorem",
-    f"by a query of ours, {ALL_APART}; the paper has a proof, of which the abstract alone was read. That it is so for "
-    "formulas of any size without strategies is shown in docs/theory/related.md. With <= for != it would be false: a "
-    "greatest A says it",
+    f"by our query {ALL_APART}; the paper has a proof; we read only the abstract. docs/theory/related.md proves "
+    "it for formulas of any size without strategies. With <= for != it would be false: a greatest A expresses "
+    "it",
 )
 def _(effort: Effort) -> Finding:
     query, nodes, count = parse(ALL_APART), 5 if effort == "quick" else 6, 0
@@ -465,10 +467,10 @@ def _sets_of(size: int) -> Iterator[tuple[cel.Formula, frozenset[str]]]:
 
 @claim(
     "icdt20.incomparable:one",
-    "That each round adds up to an event before them is said with variables for single events alone",
+    "Only variables for single events can express that each round adds up to an event before them",
     "theorem",
-    f"by a query of ours, {SUM_IN_ROUNDS}, with a predicate of three variables; the paper has a proof, of which the "
-    "abstract alone was read; no proof of any size here; with IN, and B and C twice, a formula could name the two "
+    f"by our query {SUM_IN_ROUNDS}, with a predicate of three variables; the paper has a proof; we read only "
+    "the abstract; we have no proof for all sizes. With IN, and B and C twice, a formula could name the two "
     "rounds of A B C B C and filter each",
 )
 def _(effort: Effort) -> Finding:
@@ -483,9 +485,9 @@ def _(effort: Effort) -> Finding:
             if len(types) == 3 and all((whole in complex_events(phi, S, 4)) == right[S] for S in reversed(ordered)):
                 return Finding("refuted", "exhaustive", cel.show(phi))
     bound = (
-        f"none of all {count} formulas of CEL* without IN, to {nodes} nodes, that have each of A, B and C once at most "
-        "and that comparison of them has the whole of A B C B C exactly where each round adds up, on all with the "
-        "values 3 for A and 1 and 2 for the others"
+        f"none of all {count} formulas of CEL* without IN, to {nodes} nodes, that use each of A, B and C at most "
+        "once, and that comparison, matches all of A B C B C exactly if each round adds up, for all values 3 of A "
+        "and 1 and 2 of the others"
     )
     return Finding("holds", "exhaustive", bound)
 
@@ -540,10 +542,10 @@ JOINS = {
 
 @claim(
     "icdt25.joins",
-    "A hierarchical query is ALL under partitions, one in another; one that is not is ALL under filters",
+    "A hierarchical query is ALL under nested partitions; another query is ALL under filters",
     "remark",
-    "a statement of docs/theory/related.md, as the abstract has automata, and not CEL; queries without self-joins, "
-    "whose bags are sets, and attributes named by the variables; that PCEA have no others is not checked",
+    "a statement of docs/theory/related.md, as the abstract has automata, not CEL. Queries have no self-joins, "
+    "so their bags are sets, and variables name the attributes. Not checked: that PCEA express no other queries",
 )
 def _(effort: Effort) -> Finding:
     words, cases = permutations("ABC") if effort == "quick" else product("ABC", repeat=3), 0
@@ -585,11 +587,11 @@ def _timed(types: str, times: Iterable[float]) -> Stream:
 
 @claim(
     "pods25.inside",
-    "A window on a part whose events are all in the match is implied by the same window on the whole, and does not "
-    "imply it",
+    "If all events of a part are in the match, a window on the whole implies the same window on the part, but "
+    "not conversely",
     "remark",
-    "a statement of docs/theory/related.md: timed CEL bounds the time of a part by an operator, which is taken for "
-    "WITHIN; the abstract was read",
+    "a statement of docs/theory/related.md: timed CEL bounds the time of a part by an operator, which we read "
+    "as WITHIN; we read only the abstract",
 )
 def _(effort: Effort) -> Finding:
     whole, part = "(A ; B ; C) WITHIN 5 seconds", "((A ; B) WITHIN 5 seconds) ; C"
@@ -598,20 +600,18 @@ def _(effort: Effort) -> Finding:
     apart = [{m.events for m in matches(parse(text), later)} for text in (whole, part)]
     if not isinstance(found[0], Contained) or not isinstance(found[1], Different) or apart != [set(), {(0, 1, 2)}]:
         return Finding("refuted", "decided", str(found))
-    return Finding(
-        "holds", "decided", f"{whole} is contained in {part}, and not the other way: A, B and C at 0, 5 and 6"
-    )
+    return Finding("holds", "decided", f"{whole} is contained in {part}, but not conversely: A, B and C at 0, 5 and 6")
 
 
 @claim(
     "pods25.lower-bound",
-    "That parts are at least so far apart is no window: without UNLESS, UNTIL, ~+, strategies and filters on times, a "
-    "match stays if times halve",
+    "Windows cannot express a least distance of parts: without UNLESS, UNTIL, ~+, strategies and filters on "
+    "times, a match remains if times halve",
     "remark",
-    "a statement of docs/theory/related.md: a time operator of timed CEL is taken to have lower bounds too; a filter "
-    "on the two parts says it here, if they leave none of their events out, as it compares all events of one with all "
-    "of the other, and UNLESS can: of the first two events of a stream it is START(A : B) UNLESS (A : B WITHIN 1 "
-    "seconds); UNTIL and ~+ stand for formulas with UNLESS",
+    "a statement of docs/theory/related.md: we assume that timed CEL also has lower bounds. Here a filter on "
+    "the two parts expresses one if the match has all their events, as it compares each event of one with each "
+    "of the other. So does UNLESS: for the first two events of a stream, START(A : B) UNLESS (A : B WITHIN 1 "
+    "seconds). UNTIL and ~+ abbreviate formulas with UNLESS",
 )
 def _(effort: Effort) -> Finding:
     widths, cases = (1, 2), 0
@@ -645,7 +645,7 @@ def _(effort: Effort) -> Finding:
     chosen = "every seventh of" if effort == "quick" else "all"
     listed = ", ".join(TIMED).format("1 or 2")
     bound = f"{len(texts)} formulas, {chosen} {listed} and two of them with ; or ALL: {cases} cases, A B, "
-    bound += "A A B and A B B with all gaps of 1 and 2; A ; B more than a second apart does not stay"
+    bound += "A A B and A B B with all gaps of 1 and 2; A ; B more than a second apart does not remain"
     return Finding("holds", "example" if effort == "quick" else "exhaustive", bound)
 
 
@@ -700,9 +700,9 @@ def _in_sequence(left: Counter[tuple[int, ...]], right: Counter[tuple[int, ...]]
     "acel26.bags",
     "The complex events of CEL are those that a bag of matches has at least once; A OR A has each twice",
     "remark",
-    "a statement of docs/theory/related.md: a bag counts the ways to match. The abstract has no bag of matches, but "
-    "complex events that are bags of tuples, so that equal events are counted and not told apart; that alone is the "
-    "last case",
+    "a statement of docs/theory/related.md: a bag counts the ways to match. The abstract has no bag of "
+    "matches. Its complex events are bags of tuples, which count equal events without distinguishing them; "
+    "only the last case checks this",
 )
 def _(effort: Effort) -> Finding:
     space, cases, most = Space(("in", "seq", "or", "plus"), nodes=4 if effort == "quick" else 5, events=4), 0, 0
@@ -792,11 +792,11 @@ def _tables(length: int) -> Iterator[Rows]:
 
 @claim(
     "vldb23.joins",
-    "A row pattern matches as before if rows are left out that lie in no range from a first to a last row; "
-    "where its definition is self-contained, and no two rows are alike or there is a window",
+    "A row pattern keeps its matches if we drop rows outside every range from a first to a last row; its "
+    "definition must be self-contained, and the rows distinct unless there is a window",
     "theorem",
-    "the join is of the first and the last variable of the pattern, with their own conditions and the window; the "
-    "abstract was read, which has other subsets of variables too",
+    "the join is on the first and the last variable of the pattern, with their own conditions and the window; "
+    "we read only the abstract, which joins other subsets of variables too",
 )
 def _(effort: Effort) -> Finding:
     length, cases, left_out = 4 if effort == "quick" else 7, 0, 0
@@ -806,16 +806,14 @@ def _(effort: Effort) -> Finding:
         left_out += len(kept) < len(rows)
         if joined.answer(kept) != joined.answer(rows):
             return Finding("refuted", "exhaustive", f"{joined.clause} on {rows}")
-    bound = (
-        f"{len(JOINED)} clauses, all tables to {length} rows of 3 values: {cases} cases, rows left out in {left_out}"
-    )
+    bound = f"{len(JOINED)} clauses, all tables to {length} rows of 3 values: {cases} cases, rows dropped in {left_out}"
     return Finding("holds", "example", bound)
 
 
 def _needed(
     id_: str, title: str, joined: JoinedPattern, tables: Callable[[], Iterator[Rows]], distinct: bool, more: str = ""
 ) -> None:
-    reading = f"the abstract names the condition; the smallest table is found here{more}"
+    reading = f"the abstract names the condition; we found the smallest table{more}"
 
     @claim(f"vldb23.joins:{id_}", title, "remark", reading)
     def check(effort: Effort) -> Finding:
@@ -825,22 +823,22 @@ def _needed(
             before, after = joined.answer(rows), joined.answer(joined.kept(rows, distinct))
             if before != after:
                 told = f"{joined.clause} on {rows}: {before or 'none'} before, {after or 'none'} after"
-                bound = f"one clause made by hand, {looked_at} tables to this one, smallest first. {told}"
+                bound = f"one hand-made clause, {looked_at} tables to this one, smallest first. {told}"
                 return Finding("holds", "example", bound)
         return Finding("refuted", "example", f"no difference on {looked_at} tables")
 
 
 _needed(
     "self-contained",
-    "The rule needs conditions on rows of the match alone",
+    "The rule needs conditions that use only rows of the match",
     PREVIOUS,
     lambda: _tables(4),
     distinct=False,
-    more="; the join asks PREV of the whole table",
+    more="; the join computes PREV on the whole table",
 )
 _needed(
     "rows-differ",
-    "The rule needs rows that differ, where the join finds them by value and there is no window",
+    "The rule needs distinct rows if the join finds rows by value and there is no window",
     TWICE,
     lambda: (
         tuple(sorted(rows))
@@ -891,8 +889,8 @@ STRATEGY_COUNTS = (
     "Kleene closure by skip till any match has exponentially many results; by skip till next match or strict "
     "contiguity, or without it, polynomially many",
     "remark",
-    "what the title calls expensive; only the title and what others cite was to be had, so that the paper's own bounds "
-    "are not checked. A series by next match or contiguity begins at each event",
+    "we had only the title and citations by others, so the paper's own bounds are not checked. A series by "
+    "next match or contiguity begins at each event",
 )
 def _(effort: Effort) -> Finding:
     sizes, told = range(1, 9 if effort == "quick" else 13), []
@@ -925,9 +923,9 @@ plant(
 
 @claim(
     "sase07.in-cel",
-    "Simple queries of SASE+ have formulas of CEL that bind the same events, where the translation carries them",
+    "Simple queries of SASE+ that the translation supports have formulas of CEL that bind the same events",
     "remark",
-    "no statement of the paper, but of docs/theory/related.md",
+    "a statement of docs/theory/related.md, not of the paper",
 )
 def _(effort: Effort) -> Finding:
     every, window, cases, refused = 41 if effort == "quick" else 5, ("WITHIN 2 seconds",), 0, 0
@@ -1014,11 +1012,11 @@ def _under_window(width: int) -> RegisterAutomaton:
 
 @claim(
     "vldb24.window",
-    "Under a window automata with registers can be made deterministic, and complemented; without one, not all of them "
-    "deterministic",
+    "Under a window, automata with registers can be determinized and complemented; without one, some cannot be "
+    "determinized",
     "theorem",
-    "of two patterns alone, with registers that are compared for equality; the abstract was read, which has it of all "
-    "symbolic register transducers, and that without a window complements are lost too: not checked",
+    "for two patterns only, with registers compared for equality. We read only the abstract, which claims it "
+    "for all symbolic register transducers. Not checked: that without a window complements are lost too",
 )
 def _(effort: Effort) -> Finding:
     states, length, looked_at = 2, 4 if effort == "quick" else 5, 0
@@ -1040,10 +1038,10 @@ def _(effort: Effort) -> Finding:
             if A.accepts(values) != expected or complement.accepts(values) == expected:
                 return Finding("refuted", "exhaustive", f"{values} in a window of {width} events")
     bound = (
-        f"that some value comes twice is said by none of all {looked_at} tables of a deterministic automaton with "
-        f"{states} states and a register, which have {len(languages)} languages, on all words to {length} events up to "
-        "renaming; that the last one came before in a window of "
-        f"2, 3 or 4 events by one made by hand and its complement, on all words to {length + 2} events"
+        f'"some value comes twice" is expressed by none of all {looked_at} tables of a deterministic automaton '
+        f"with {states} states and a register, which have {len(languages)} languages, on all words to {length} "
+        'events up to renaming; "the last value came before", in a window of 2, 3 or 4 events by one made by '
+        f"hand and its complement, on all words to {length + 2} events"
     )
     return Finding("holds", "example", bound)
 
@@ -1062,10 +1060,10 @@ plant(
 
 @claim(
     "vldb92.not-in-core",
-    "A formula of core-CEL, with strategies or without, that has a match on a stream of one event has one that ends at "
-    "the second of two such events; A and !relative(A, A) takes place at the first alone",
+    "If a formula of core-CEL, with or without strategies, matches a stream of one event, then it has a match "
+    "that ends at the second of two such events. A and !relative(A, A) takes place only at the first",
     "remark",
-    "no statement of a paper, but of docs/theory/related.md: so event expressions are not in core-CEL",
+    "a statement of docs/theory/related.md, not of a paper: so core-CEL does not include event expressions",
 )
 def _(effort: Effort) -> Finding:
     nodes, cases, events = 3 if effort == "quick" else 4, 0, len(list(core_streams(1)))
@@ -1095,13 +1093,13 @@ plant(
 
 @claim(
     "sase07.cel-not-in",
-    "A simple query without a negation at the end reports the same events at one position only; PROJECT[A](A ; B) of "
-    "CEL has the A at each B behind it",
+    "A simple query without a final negation reports a set of events at one position only; PROJECT[A](A ; B) "
+    "of CEL reports an A at each later B",
     "remark",
-    "no statement of the paper, but of docs/theory/related.md: so CEL, with the positions at which it reports, is not "
-    "in simple queries of SASE+ without a negation at the end. A match is reported once, however often its run may be "
-    "left; with which event a Kleene plus in last place is reported (docs/decisions/sase.md) does not matter there: "
-    "without a condition on a[a.LEN], one event alone has one run, which is left once",
+    "a statement of docs/theory/related.md, not of the paper: so simple queries of SASE+ without a final "
+    "negation do not include CEL, if positions of reports count. A match is reported once, however often its "
+    "run may end. The event at which a final Kleene plus is reported (docs/decisions/sase.md) does not matter "
+    "here: without a condition on a[a.LEN], one event alone has one run, which ends once",
 )
 def _(effort: Effort) -> Finding:
     every, cases = 17 if effort == "quick" else 3, 0

@@ -22,41 +22,44 @@ INTRODUCTION = """# The claims of the papers
 
 Written by `cerify claims --write docs/claims.md`, together with [errata](errata.md), with cerify {version}.
 
-The theorems, propositions, lemmas, corollaries, definitions and algorithms of the five papers have rows, and so have
-most of their figures, tables, displays and claims in words, and statements about [later work](theory/related.md). Of
-Table 1 of tods21 only correlation and windowing have one; Figure 2 of cep17 and the restatement in its section 5.2
-have none, nor has section III of icde08, which is about the classes of sase07. Where a step of a proof fails and the
-theorem stands, the row is about that step. A few rows are statements of this book about the language of a paper, and
-say so.
-`cerify claims ID` prints one of them, and `--json` its counterexample as data. It runs in a clone with the extra
+Each row checks one claim of five papers: a theorem, proposition, lemma, corollary, definition or algorithm, and most
+figures, tables, displays and claims in words. Further rows check statements about [later
+work](theory/related.md). Table 1 of tods21 has rows for correlation and windowing only. Figure 2 and the restatement
+in section 5.2 of cep17 have no rows. Neither has section III of icde08, which describes the classes of sase07. If a
+step of a proof fails and the theorem stands, the row is about that step. A few rows are statements of this book about
+the language of a paper, and say so.
+
+`cerify claims ID` prints one claim, and with `--json` its counterexample as data. It needs a clone with the extra
 `docs`: `pip install -e '.[docs]'`.
 
-- **Status.** *holds*: the claim as printed, in the reading named, passes its check, which may look at less than the
+- **Status.** *holds*: the claim as printed passes its check, in the reading given. The check may cover less than the
   claim. *holds-corrected*: it fails as printed, and a correction passes the same check. *refuted*: it fails.
-  *text-damaged*: as our copy has it it fails, or makes no sense, and damage of that copy would explain it; it holds as
-  mended. The cases counted are those of the corrected or mended version, unless the row says "as printed". *open*:
-  nothing decides it yet; the last column says why. The status of a claim that fails links to its erratum.
-- **Evidence.** *proof*: an argument that the book writes out, parts of it checked. *decided*: all streams or
-  histories, for the formulas or automata named, of which some are a sample where a seed is named. *exhaustive*: all
-  cases up to the size named, and a sample beyond it if one is named; of a claim about one query or a few, all
-  streams up to it. *solver*: all attribute values, at the lengths named. *random*: a sample with its number, and its
-  seed or step. *measured*: what was counted. *example*: one case, or, of a claim about more, a few queries made by
-  hand, be it on all small streams.
-- In lists of operators `seq` is ;, `cseq` `:`, `plus` +, `cplus` :+, `filter` FILTER A.x > 0, `correlated` FILTER A.x
-  = B.x, `in` IN X, and `project` PROJECT[A]; the 3 tuples of tods21 are A with x = 0, A with x = 1 and B with x = 0,
-  and 1 is A with x = 0.
-- In rows of cep17 the three conditions are x.a = 1, y.a = 0 and x.a = y.a, the two are the first two, and the 3 tuples
-  are A with a = 0, A with a = 1 and B with a = 1; the 4 tuples are A and B with either.
-- What several rows of a table say stands once above it, as N1, N2 and so on.
+  *text-damaged*: it fails or makes no sense in our copy, and damage of the copy would explain this; the mended text
+  passes the check. The counted cases are those of the corrected or mended text, unless the row says "as printed".
+  *open*: undecided; the last column says why. The status of a claim that fails links to its erratum.
+- **Evidence.** *proof*: the book writes out the argument and checks parts of it. *decided*: true on all streams or
+  histories, for the given formulas or automata; a seed marks those that are a sample. *exhaustive*: all cases up to
+  the given size, and beyond it a sample if the row names one; for a claim about a few queries, all streams up to that
+  size. *solver*: all attribute values, at the given lengths. *random*: a sample, given with its number and its seed
+  or step. *measured*: counts from runs. *example*: one case, or a few hand-made queries for a more general claim, even
+  if on all small streams.
+- "To 3 nodes" means at most 3. Formulas are over the types A and B unless the row says otherwise. In lists of operators
+  `seq` is ;, `cseq` `:`, `plus` +, `cplus` :+, `filter` FILTER A.x > 0, `correlated` FILTER A.x = B.x, `in` IN X, and
+  `project` PROJECT[A]. The 3 tuples of tods21 are A with x = 0, A with x = 1 and B with x = 0; the 1 tuple is A with x
+  = 0.
+- In rows of cep17 formulas use the variables x and y. The three conditions are x.a = 1, y.a = 0 and x.a = y.a; two
+  conditions are the first two. The 3 tuples are A with a = 0, A with a = 1 and B with a = 1; the 4 tuples are A and B
+  with either value.
+- N1, N2 and so on are notes above a table, for texts that several of its rows share.
 - *In Coq* names a theorem about all queries and streams of a [model](theory/mechanised.md).
-- The bounds are those of the quick check; `cerify claims --budget full` looks at more. `cerify claims
-  --planted` plants an error beside each entry that has a check and shows that the check finds it.
+- The bounds are those of the quick check; `cerify claims --budget full` checks more. `cerify claims --planted` plants
+  an error beside each entry that has a check, and shows that the check finds it.
 """
 TOTALS = "| paper |"  # how the table of totals begins, here and in the README
 
 # Where a text is cut into clauses: between sentences, and before a range of cases such as "all streams".
 _CLAUSES = re.compile(
-    r"(?<! ); |\. (?=[A-Z])(?:Reading: )?|: (?=[a-z0-9])|, (?=(?:and )?(?:all|on all|at each|in all|every) )"
+    r"(?<! ); |\. (?=[A-Z])(?:Reading: )?|: (?=[a-z0-9])|, (?:and )?(?=(?:all|on all|at each|in all|every) )"
 )
 
 _checked: dict[str, dict[str, Any]] = {}
@@ -127,7 +130,7 @@ def _of(paper: str) -> Iterator[str]:
 def _looked_at(found: dict[str, Any]) -> str:
     """Return what the check of an entry looked at, its reading and its theorem in Coq."""
     reading = f". Reading: {found['reading']}" if found["reading"] else ""
-    return found["bound"] + reading + (f". In Coq: `{found['theorem']}`" if found["theorem"] else "")
+    return found["bound"] + reading + (f". In Coq: {found['theorem']}" if found["theorem"] else "")
 
 
 def _notes(texts: Iterable[str]) -> dict[str, str]:

@@ -50,8 +50,8 @@ TABLE_1 = {
 }
 
 READING = (
-    "the symbols as in Figure 2; the types, and the window on begin and take edges, are not shown there; the formula "
-    "of θ_a[1]_begin is lost in the copy at hand, and taken from section 2.2.2; Query 3 is put together again"
+    "the symbols are those of Figure 2, which does not show the types, nor the window on begin and take edges. "
+    "Our copy lacks the formula of θ_a[1]_begin; we take it from section 2.2.2; we rebuilt Query 3"
 )
 RUNNING = "`avg(a[..i-1].price)` for `avg(a[i-1].price)`, as section 2.2.2 cites Query 3"
 # prices: above the average of all before, but not above the one before
@@ -99,8 +99,8 @@ def _(effort: Effort) -> Finding:
 
 
 GROUPS = (
-    "the row Group Contiguity is that of strict contiguity, as the text beside the table has it; what may be damaged "
-    "stands in the formula of select, and so in the row of skip till next match; Query 3 is put together again"
+    "the row Group Contiguity is that of strict contiguity, as the text beside the table says. The possible "
+    "damage is in the formula of select, and so in the row of skip till next match; we rebuilt Query 3"
 )
 
 
@@ -124,14 +124,14 @@ def _(effort: Effort) -> Finding:
 
 
 NO_IGNORE_AT_F = (
-    "F, for which A.2 has no formula, has no ignore edge; by its letter each state has one, and q_1 alone is excepted. "
-    "The query of the counterexample, Query 3, is put together again"
+    "F has no formula in A.2 and no ignore edge; read literally, each state except q_1 has one. We rebuilt "
+    "Query 3, the query of the counterexample"
 )
 
 
 @claim(
     "sase07.def-nfab",
-    "Which states and edges there are, and which identifiers stand on an edge",
+    "The states and edges of the automaton, and the identifiers on an edge",
     "definition",
     NO_IGNORE_AT_F,
 )
@@ -241,8 +241,8 @@ class _AsPrinted(Runs):
     "sase07.def-run",
     "Runs: begin, ignore, take, proceed",
     "definition",
-    "positions from 0 in the counterexample, which has the proceed move as printed and the begin move as corrected; at "
-    "n + 1 is no event, of which no condition holds",
+    "the counterexample counts positions from 0, with the proceed move as printed and the begin move as "
+    "corrected. Position n + 1 has no event, so no condition holds there",
 )
 def _(effort: Effort) -> Finding:
     text = "SEQ(A+ a[]) WHERE a[a.LEN].x = 2"
@@ -275,9 +275,8 @@ def _with_end() -> Iterator[sase.SaseQuery]:
     "sase07.lemA.1",
     "A simple query has an equivalent automaton",
     "lemma",
-    "the automata are those of the library; that the states, the edges and the moves are those of the appendix, as "
-    "corrected, is def-nfab and def-run; the second sentence, of closures under composition and negation, is not "
-    "checked",
+    "the automata are the library's; def-nfab and def-run check their states, edges and moves against the "
+    "corrected appendix. The second sentence, on closures under composition and negation, is not checked",
 )
 def _(effort: Effort) -> Finding:
     windows = ("", "WITHIN 2 seconds")

@@ -19,8 +19,8 @@ from proofs_tests.claims.sase_search import difference, passed, streams
 from proofs_tests.unit.semantics import sase_cases as examples
 from proofs_tests.unit.semantics.sase_cases import events, found, query, shown
 
-REBUILT = "the query is not in the text at hand; put together again from what is said about it"
-REBUILT_TWO = "Queries 4 and 5 are not in the text at hand; put together again from what is said about them"
+REBUILT = "our copy lacks the query; we rebuilt it from its description"
+REBUILT_TWO = "our copy lacks Queries 4 and 5; we rebuilt them from their descriptions"
 
 
 def _shows(id_: str, title: str, reading: str | None) -> None:
@@ -34,8 +34,8 @@ def _shows(id_: str, title: str, reading: str | None) -> None:
 
 
 STOPS = (
-    "a Kleene plus in last place is reported when it stops, by the window or at the end of the stream; see "
-    "icde08.time-constraint"
+    "a final Kleene plus is reported when it stops, by the window or at the end of the stream (see "
+    "icde08.time-constraint)"
 )
 
 _shows("sase07.q1", "Query 1 totals the volume of one stock after bad news", STOPS)
@@ -47,13 +47,13 @@ _shows("icde08.q1", "Query 1: the pallets of a loading session", None)
 _shows("icde08.q2", "Query 2: every series of infected shipments", None)
 
 
-@claim("sase07.composition", "Query 5 reads what Query 4 returns", "definition", REBUILT_TWO)
+@claim("sase07.composition", "Query 5 reads the results of Query 4", "definition", REBUILT_TWO)
 def _(effort: Effort) -> Finding:
     counts = [len(examples.answered(examples.COURIERS, examples.anomalies(n))) for n in (9, 10, 11)]
     # of eleven anomalies: the first ten, all eleven, and the last ten
     return passed(
         counts == [0, 1, 3],
-        "nine anomalies give no result, ten give one, and eleven three, as a[] may go on after ten",
+        "nine anomalies give no result, ten give one, and eleven give three, as a[] may continue after ten",
         "example",
     )
 
@@ -87,9 +87,9 @@ _parts(
 
 @claim(
     "sase07.underlined",
-    "Partitions by the predicates that are underlined, in place of the equivalence tests",
+    "Partitions by the underlined predicates, instead of the equivalence tests",
     "definition",
-    "'customize' of section 2.2.1 is taken as in place of the tests, not besides them",
+    'we read \'customize\' in section 2.2.1 as "instead of the tests", not "in addition to them"',
 )
 def _(effort: Effort) -> Finding:
     text = "SEQ(A a, A b) WHERE partition_contiguity(a, b) {{ [y] and {} }}"
@@ -115,8 +115,8 @@ open_claim(
     "Path operators and comparisons of series, existentially qualified, for results of complex types (series or "
     "composite)",
     "definition",
-    "the text takes both over from XQuery and defines neither; the library has no path operators, and a composite "
-    "result cannot be read by another query",
+    "the text adopts both from XQuery and defines neither. The library has no path operators, and a query "
+    "cannot read a composite result of another one",
 )
 plant("sase07.union", "UNION has its first part only", interpreter, "blocks_of", broken.result(lambda parts: parts[:1]))
 plant("sase07.having", "HAVING is not asked", interpreter, "_has", broken.always(True))
@@ -157,11 +157,12 @@ def _after_the_cut(matches: set[Bindings]) -> set[Bindings]:
 
 @claim(
     "sase07.fig1",
-    "Figure 1: after the match that ends at point 2, Query 2 without ! has more, e.g. at point 3, which ! takes away",
+    "Figure 1: after the match that ends at point 2, Query 2 without ! has more matches, for example at point "
+    "3; ! removes them",
     "figure",
-    "by skip till any match, and with ! as the cut of Prolog, to which section 2.2.2 compares it, and the 'only one "
-    "series' of icde08. The strategy is lost with the listing, and the drawing too; prices 10 and 20 are x = 1 and 2. "
-    "In the reading of section 3.2, ! stops the run alone that has selected such an event",
+    "by skip till any match, with ! as the cut of Prolog (section 2.2.2 compares them) and as the 'only one "
+    "series' of icde08. Our copy lacks the listing with the strategy, and the drawing; prices 10 and 20 are x "
+    "= 1 and 2. In the reading of section 3.2, ! stops only the run that selected such an event",
 )
 def _(effort: Effort) -> Finding:
     length, S = 4 if effort == "quick" else 6, "A1 A2 A2"
@@ -183,10 +184,10 @@ def _(effort: Effort) -> Finding:
     "icde08.time-constraint",
     "a[a.LEN].time - a[1].time < T specifies a time window on the Kleene plus",
     "definition",
-    "as a predicate: each event that meets it ends a match (section 2.2.2 of sase07), as with WITHIN T if a Kleene "
-    "plus in last place is reported after every event; five events a second apart have 9 matches with T = 2. As a "
-    "termination criterion, which icde08 calls it, the plus is reported when it stops, as with WITHIN T by default: "
-    "the longest 5 of these 9, and by skip till any match all 9",
+    "as a predicate: each event that satisfies it ends a match (section 2.2.2 of sase07), as with WITHIN T if "
+    "a final Kleene plus is reported after every event. Five events one second apart have 9 matches with T = "
+    "2. icde08 calls it a termination criterion: then the plus is reported when it stops, as with WITHIN T by "
+    "default. This gives the longest 5 of these 9, and all 9 by skip till any match",
 )
 def _(effort: Effort) -> Finding:
     length, looked_at, every = 3 if effort == "quick" else 4, 0, Reading(last_kleene="every")
@@ -202,7 +203,7 @@ def _(effort: Effort) -> Finding:
                 return Finding("refuted", "exhaustive", f"{show(by_predicate)} over {S.events}")
     S, text = events("A@0 A@1 A@2 A@3 A@4"), "SEQ(A+ a[]) WITHIN 2 seconds"
     ok = [len(bindings(query(text), S, reading)) for reading in (every, Reading())] == [9, 5]
-    bound = f"{looked_at} cases: one query made by hand with four strategies, all streams to {length} events of three "
+    bound = f"{looked_at} cases: one hand-made query with four strategies, all streams to {length} events of three "
     return passed(ok, f"{bound}kinds, 1 or 2 seconds apart", "example")
 
 
@@ -235,10 +236,10 @@ def _(effort: Effort) -> Finding:
 
 @claim(
     "icde08.break",
-    "! changes the result of Query 2 and not that of Query 1",
+    "! changes the result of Query 2 but not of Query 1",
     "example",
-    "a session has one end; ! stops a Kleene plus in last place after its first event, so that Query 2 has one series "
-    "for each first shipment, where the text has only one. By section 3.2 of sase07 nothing would stop it there",
+    "a session has one end. ! stops a final Kleene plus after its first event, so Query 2 has one series for "
+    "each first shipment, where the text has only one. By section 3.2 of sase07 nothing would stop it there",
 )
 def _(effort: Effort) -> Finding:
     words = ("pallet", "case", "End:2", "Start:1")
@@ -277,9 +278,9 @@ def _block(text: str) -> sase.SaseQuery:
 
 @claim(
     "icde08.nonoverlap",
-    "NON-OVERLAP outputs one of those of a partition that overlap in time",
+    "NON-OVERLAP outputs one of the matches of a partition that overlap in time",
     "remark",
-    "no two that are output overlap, and each that is not overlaps one that is",
+    "no two output matches overlap, and each other match overlaps an output one",
 )
 def _(effort: Effort) -> Finding:
     length, looked_at, ok, fewer = (4 if effort == "quick" else 6), 0, True, 0
@@ -301,7 +302,7 @@ def _(effort: Effort) -> Finding:
         ok &= all(any(overlap(m.events, N) for N in out) for m in everything)
     return passed(
         ok and fewer > 0,
-        f"one query made by hand, all streams of up to {length} events of two partitions ({looked_at})",
+        f"one hand-made query, all streams of up to {length} events of two partitions ({looked_at})",
         "example",
     )
 

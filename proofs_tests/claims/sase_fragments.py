@@ -18,8 +18,8 @@ from proofs_tests.unit.semantics import sase_cases as small
 from proofs_tests.unit.semantics.sase_cases import query
 
 NO_DEFINITION = (
-    "the text defines neither the language nor a translation; that the fragment of simple queries is a proper one is "
-    "checked, with UNION and composition nothing is"
+    "the text defines neither the language nor a translation; we check that the fragment is proper for simple "
+    "queries, and nothing with UNION and composition"
 )
 open_claim(
     "sase07.sqlts",
@@ -32,8 +32,8 @@ open_claim(
     "sase07.cayuga",
     "SASE+ without negation, by skip till next match, has the power of Cayuga with the same aggregates",
     "remark",
-    f"{NO_DEFINITION}; section 6, and icde08, have partition contiguity too, which gives simple queries more "
-    "(cayuga:sections)",
+    f"{NO_DEFINITION}; section 6 and icde08 also include partition contiguity, with which simple queries "
+    "express more (cayuga:sections)",
 )
 
 Fragment = Callable[[sase.SaseQuery], bool]
@@ -73,9 +73,9 @@ def _sampled(effort: Effort) -> str:
 
 
 SIMPLE = (
-    "of simple queries to two components with one strategy and at most one condition, beside the tests, and none "
-    "underlined: underlining may make another strategy of partition contiguity (thm4.3:underlined, thm4.5); "
-    "a negation in front looks back to the start of the stream"
+    "for simple queries to two components with one strategy, at most one condition besides the tests, and "
+    "nothing underlined: underlining may turn partition contiguity into another strategy (thm4.3:underlined, "
+    "thm4.5). A negation in front looks back to the start of the stream"
 )
 
 
@@ -88,8 +88,9 @@ def _proper(id_: str, title: str, beyond: Beyond, negation: str, *strategies: st
         found = [q for text in witnesses for q in _saying_the_same(text, candidates, streams)]
         inside = _saying_the_same(_INSIDE, [*candidates, query(_INSIDE)], streams)
         bound = (
-            f"{len(witnesses)} queries outside, for its negation alone {negation.partition(' {')[0]}; "
-            f"{len(candidates)} inside{_sampled(effort)}, all streams of 4 events of 4 kinds"
+            f"{len(witnesses)} queries outside, one of them only for its negation, "
+            f"{negation.partition(' {')[0]}; {len(candidates)} inside{_sampled(effort)}, all streams of 4 events of 4 "
+            "kinds"
         )
         return passed(outside and not found and bool(inside), bound, "random" if effort == "quick" else "exhaustive")
 
@@ -102,14 +103,14 @@ _NEXT = "SEQ(A a, B b) WHERE skip_till_next_match(a, b) { }"
 
 _proper(
     "sase07.sqlts:proper",
-    "Of simple queries, the fragment of SQL-TS lacks skip till next and any match, and negation",
+    "The SQL-TS fragment of simple queries cannot express skip till next match, skip till any match or negation",
     beyond_sql_ts,
     *(_NOT_BEFORE, _NEXT, _ANY),
 )
 _proper(
     "sase07.cayuga:proper",
-    "Of simple queries, the fragment of Cayuga (section 6: partition contiguity or skip till next match) lacks skip "
-    "till any match, and negation",
+    "The Cayuga fragment of simple queries (section 6: partition contiguity or skip till next match) cannot "
+    "express skip till any match or negation",
     beyond_cayuga,
     *(_NOT_BETWEEN, _ANY),
 )
@@ -117,12 +118,12 @@ _proper(
 
 @claim(
     "sase07.cayuga:sections",
-    "Of simple queries without negation, those by partition contiguity or skip till next match (section 6, of Cayuga) "
-    "say more than those by skip till next match (section 4, of Cayuga)",
+    "Without negation, simple queries with partition contiguity or skip till next match (section 6, on Cayuga) "
+    "express more than those with skip till next match (section 4, on Cayuga)",
     "remark",
-    "no statement of the paper, but of this book; simple queries to two components with one strategy and at most one "
-    "condition, beside the tests. With UNION and composition a query by skip till next match may have these "
-    "matches, so that both sections may be right; that is not checked",
+    "a statement of this book, not of the paper; simple queries to two components with one strategy and at "
+    "most one condition besides the tests. Not checked: with UNION and composition a query with skip till next "
+    "match may have these matches, and then both sections are right",
 )
 def _(effort: Effort) -> Finding:
     text = "SEQ(A a, A b) WHERE partition_contiguity(a, b) { [y] }"

@@ -36,8 +36,8 @@ from proofs_tests.unit.semantics.sase_cases import events, query, shown
     "sase07.thm4.1:5-1",
     "Without aggregation, the automaton of a simple query recognizes a regular set",
     "theorem",
-    "statement 5 is about the closure under composition and negation, for which see 5-1-closure; over events of "
-    "finitely many kinds, and without a window, as times are not of finitely many kinds",
+    "statement 5 is about the closure under composition and negation (see 5-1-closure). Events have finitely "
+    "many kinds; there is no window, as times have infinitely many",
 )
 def _(effort: Effort) -> Finding:
     letters = tuple(events("A1/k A2/l B1/k"))
@@ -111,9 +111,9 @@ def _deterministic(states: int, letters: str) -> Iterator[tuple[Step, int, tuple
     "sase07.thm4.1:1-2",
     "Every regular set is recognized by a query without aggregation and negation",
     "theorem",
-    "queries with composition and UNION; a word is recognized if some match is of all of it, from its first letter to "
-    "its last; values are of finite domains, as Σ is their product, and times are not asked; the results at one event "
-    "are in the order of their text. Simple queries have less: a Kleene plus is of single events",
+    "queries with composition and UNION. A query recognizes a word if some match covers it from first to last "
+    "letter. Values have finite domains, as Σ is their product; conditions do not use times; results at one "
+    "event are ordered as text. Simple queries express less: a Kleene plus repeats single events",
 )
 def _(effort: Effort) -> Finding:
     length, families = (
@@ -154,10 +154,12 @@ plant(
 
 @claim(
     "sase07.thm4.1:times",
-    "Theorem 4.1 is for queries without times: by arithmetic on times a query recognizes a set that is not regular",
+    "Theorem 4.1 holds for queries without times: with arithmetic on times, a query recognizes a set that is "
+    "not regular",
     "remark",
-    "no statement of the paper, but of this book; a second between two letters; the theorem does not say whether the "
-    "timestamp, an implicit attribute of events by section 2.1, is among the domains of its alphabet; read as not",
+    "a statement of this book, not of the paper; one second between two letters. Section 2.1 makes the "
+    "timestamp an implicit attribute of events. The theorem does not say whether its alphabet includes "
+    "timestamps; we read that it does not",
 )
 def _(effort: Effort) -> Finding:
     text = (
@@ -171,9 +173,7 @@ def _(effort: Effort) -> Finding:
             S = events(" ".join(f"{letter}@{t}" for t, letter in enumerate(word)))
             whole = any(b[0][1][0] == 0 and b[-1][1][-1] == n - 1 for b in bindings(query(text), S))
             wrong += whole != ("".join(word) == "A" * (n // 2) + "B" * (n // 2))
-    bound = (
-        f"one query made by hand, all {words:,} words of 1 to {most} letters A and B: it recognizes AⁿBⁿ, n ≥ 1, alone"
-    )
+    bound = f"one hand-made query, all {words:,} words of 1 to {most} letters A and B: it recognizes AⁿBⁿ, n ≥ 1, alone"
     return passed(not wrong, bound, "example")
 
 
@@ -185,10 +185,8 @@ def _(effort: Effort) -> Finding:
         words += 1
         whole = any(len(m[0][1]) == len(word) for m in bindings(q, Stream(Event("L", {"x": x}) for x in word)))
         wrong += whole != (sum(word) > 0)
-    bound = (
-        f"one query made by hand, all {words:,} words of 1 to {most} letters, a and b being 1 and -1: the whole word "
-    )
-    bound += "is a match where a's are more; any strategy has that match"
+    bound = f"one hand-made query, all {words:,} words of 1 to {most} letters, a and b being 1 and -1: the whole word "
+    bound += "is a match if it has more a's; any strategy finds this match"
     return passed(not wrong, bound, "example")
 
 
@@ -216,11 +214,11 @@ def result_word(q: sase.SaseQuery, S: Stream) -> list[Event]:
 
 @claim(
     "sase07.thm4.1:5-1-closure",
-    "Without aggregation, composition and negation lead to no other than regular sets",
+    "Without aggregation, composition and negation yield only regular sets",
     "theorem",
-    "without NON-OVERLAP. The text defines the words of an automaton alone. A query makes of a word the word of its "
-    "results, those that end at one event in the order of their values; negation is the complement, or a negated "
-    "component; events are of finitely many kinds, and times are not asked",
+    "without NON-OVERLAP. The text defines words only for an automaton. A query maps a word to the word of its "
+    "results, and orders results at one event by their values. Negation is the complement or a negated "
+    "component. Events have finitely many kinds, and conditions do not use times",
 )
 def _(effort: Effort) -> Finding:
     letters, length, largest, words = tuple(events("A1 A2 B1")), 4 if effort == "quick" else 6, 0, 0
@@ -240,9 +238,9 @@ def _(effort: Effort) -> Finding:
             if A.accepts(got) != A.L.accepts(expected):
                 return Finding("refuted", "proof", f"{text} on {word}")
     bound = (
-        f"docs/theory/expressiveness.md; its automata for the results of {len(COMPOSED)} queries, where the least of "
-        f"them comes an even number of times and where another query recognizes them, of at most {largest} states, on "
-        f"all words to {length} letters ({words:,} cases); negation is in the proof alone"
+        f"docs/theory/expressiveness.md; its automata for the results of {len(COMPOSED)} queries, where the least "
+        f"result comes an even number of times and where another query recognizes the results, of at most {largest} "
+        f"states, on all words to {length} letters ({words:,} cases); only the proof covers negation"
     )
     return Finding("holds", "proof", bound)
 
@@ -265,10 +263,10 @@ COMPOSITION: Operations = {
 
 @claim(
     "sase07.lem4.2",
-    "The query of the proof, with the aggregate π(v) and v = 1 at both ends, says the word problem of S5",
+    "The query of the proof, with the aggregate π(v) and v = 1 at both ends, expresses the word problem of S5",
     "construction",
-    "the word problem asks whether the product is the identity. The condition of the proof asks whether the product "
-    "fixes 1, another problem that is complete for NC1, so that Theorem 4.3 can take either",
+    "the word problem asks whether the product is the identity. The condition of the proof asks whether it "
+    "fixes 1. Both are complete for NC1, so either serves Theorem 4.3",
 )
 def _(effort: Effort) -> Finding:
     rng = Random(1)
@@ -352,13 +350,13 @@ def reaches(graph: Graph, n: int) -> bool:
 
 
 ORDER = (
-    "the edges come in the order of their tails: else a path may be there whose edges come too late; a query for each "
-    "n, which it names"
+    "the edges come in the order of their tails: otherwise the edges of a path may come too late. Each n has "
+    "its own query, which names n"
 )
 
 
-UPWARDS = "all graphs whose edges go upwards"
-ONE_EDGE = f"{UPWARDS}, one at most from each vertex,"
+UPWARDS = "all graphs with upward edges"
+ONE_EDGE = f"{UPWARDS}, at most one from each vertex,"
 
 
 def _reaches(
@@ -392,11 +390,11 @@ _reaches(
 
 @claim(
     "sase07.thm4.3:underlined",
-    "By partition contiguity with an underlined predicate queries, one for each n, recognize oREACH_d on n vertices; "
-    "over all n, and not for any one of these queries, it is complete for DSPACE[log n]",
+    "By partition contiguity with an underlined predicate, one query for each n recognizes oREACH_d on n "
+    "vertices. Over all n, though not for a single query, this is complete for DSPACE[log n]",
     "remark",
-    f"no statement of the paper, but of this book: by section 2.2.1 any predicate may be underlined, and one that "
-    f"compares a[i] with a[i-1] makes of partition contiguity skip till next match. {ORDER.capitalize()}",
+    "a statement of this book, not of the paper: by section 2.2.1 any predicate may be underlined. One that "
+    f"compares a[i] with a[i-1] turns partition contiguity into skip till next match; {ORDER}",
 )
 def _(effort: Effort) -> Finding:
     most, looked_at, wrong = 5 if effort == "quick" else 7, 0, 0
@@ -412,7 +410,7 @@ def _(effort: Effort) -> Finding:
     return passed(not wrong, f"{ONE_EDGE} on 2 to {most} vertices ({looked_at:,})", "exhaustive")
 
 
-@claim("sase07.lem4.4:any", "For oREACH skip till next match is not enough with this query", "lemma", ORDER)
+@claim("sase07.lem4.4:any", "With this query, skip till next match is not enough for oREACH", "lemma", ORDER)
 def _(effort: Effort) -> Finding:
     graph = ((1, 2), (1, 4))
     found = [shown(bindings(path_query(s, 4), edges(graph))) for s in ("skip_till_next_match", "skip_till_any_match")]
@@ -428,7 +426,7 @@ def _(effort: Effort) -> Finding:
 # --- Theorems 4.3 and 4.5: what a run without skip till any match has to remember -------------------------------------
 
 
-UNDECIDED = "no program decides a complexity class; simple queries alone are looked at; checked "
+UNDECIDED = "no program can check membership in a complexity class; covers simple queries only; this checks "
 
 
 def _named_by_proceeding(id_: str, title: str, strategies: tuple[str, ...], complete: str, steps: str) -> None:
@@ -449,10 +447,9 @@ def _named_by_proceeding(id_: str, title: str, strategies: tuple[str, ...], comp
             if len(names) < len(made):
                 return Finding("refuted", "exhaustive", "", {"query": text, "why": "two runs with one name"})
         bound = (
-            f"{runs:,} runs of {len(texts[::every])} queries, every {every}. of all by these strategies "
-            f"{small.KINDS}, on streams of 6 events drawn (seed 7): where a run starts, how many steps it has, and "
-            f"where it proceeds, at most {choices} times, say which run it is; that there is a complete problem is "
-            f"{complete}"
+            f"{runs:,} runs of {len(texts[::every])} queries, every {every}. of all with these strategies "
+            f"{small.KINDS}, on streams of 6 events drawn (seed 7): a run is determined by its start, its number of "
+            f"steps and the at most {choices} places where it proceeds. {complete} gives the complete problem"
         )
         return passed(choices > 0, bound, "random")
 
@@ -476,20 +473,20 @@ _named_by_proceeding(
     "Strict and partition contiguity: within NC1, with complete problems",
     ("strict_contiguity", "partition_contiguity"),
     "Lemma 4.2",
-    "are a step of its proof, that what is outside a partition can be left out, where the text puts the identity, and "
-    "the one of Theorem 4.5. Partitions are those of equivalence tests, which the first event settles; with an "
-    "underlined predicate (section 2.2.1) more can be said, of which it is not checked whether it is within NC1: "
-    "thm4.3:underlined",
+    "one step of its proof and the step of Theorem 4.5. The step: events outside a partition can be omitted, "
+    "where the text inserts the identity. Partitions are those of equivalence tests, which the first event "
+    "fixes. Queries with an underlined predicate (section 2.2.1) express more (thm4.3:underlined); not "
+    "checked: whether they are within NC1",
 )
 _named_by_proceeding(
     "sase07.thm4.5",
     "Without skip till any match: within DSPACE[log n], with complete problems",
     ("strict_contiguity", "partition_contiguity", "skip_till_next_match"),
     "Lemma 4.4",
-    "is the step on which the proof rests. Partitions are those of equivalence tests: by a combination of underlined "
-    "predicates that nothing satisfies, partition contiguity is skip till any match, by Table 1, where what is skipped "
-    "is what does not satisfy it, and not by the words of section 2.2.1. Numbers have O(log n) bits: "
-    "others do not fit into that space where a condition has a running aggregate",
+    "the step on which the proof rests. Partitions are those of equivalence tests. With underlined predicates "
+    "that no event satisfies, partition contiguity is skip till any match by Table 1, which skips the events "
+    "that fail them, but not by the words of section 2.2.1. Numbers have O(log n) bits: larger ones do not fit "
+    "into that space in running aggregates",
 )
 
 

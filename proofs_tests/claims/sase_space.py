@@ -45,9 +45,10 @@ def kept(q: sase.SaseQuery, S: Stream) -> tuple[bool, int]:
     "sase07.thm4.6",
     "Simple queries of all of SASE+: within NSPACE[log n], with complete problems",
     "theorem",
-    "no program decides a complexity class; counted is what a run has to keep, of oREACH, which is a complete problem "
-    "(Lemma 4.4); a query with an aggregate keeps its value too, so that numbers have O(log n) bits: with others, "
-    "SEQ(A+ a[]) with a sum says subset sum, which is NP-complete; composed queries are thm4.6:composed",
+    "no program can check membership in a complexity class; this counts the memory of a run for oREACH, a "
+    "complete problem (Lemma 4.4). A query with an aggregate also stores its value, so numbers have O(log n) "
+    "bits: with longer ones, SEQ(A+ a[]) with a sum expresses subset sum, which is NP-complete. For composed "
+    "queries see thm4.6:composed",
 )
 def _(effort: Effort) -> Finding:
     most = 4 if effort == "quick" else 5
@@ -77,11 +78,11 @@ def _(effort: Effort) -> Finding:
 
 open_claim(
     "sase07.thm4.6:composed",
-    "Composed queries of all of SASE+: within NSPACE[log n], of which the proof says that it is obvious",
+    "Composed queries of all of SASE+: within NSPACE[log n], which the proof calls obvious",
     "theorem",
-    "by skip till any match a query returns an event for each path of a graph, and a query that reads these by strict "
-    "contiguity can ask for the parity of their number, by pairs or by an aggregate; that is complete for ⊕L, which is "
-    "not known to be within NSPACE[log n]",
+    "by skip till any match a query returns an event for each path of a graph. A query that reads these events "
+    "by strict contiguity can test whether their number is even, by pairs or by an aggregate. This problem is "
+    "complete for ⊕L, which is not known to be within NSPACE[log n]",
 )
 
 

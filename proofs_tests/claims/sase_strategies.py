@@ -64,9 +64,10 @@ def _chains() -> list[tuple[str, tuple[sase.SaseQuery, ...]]]:
     "sase07.strategies",
     "Each strategy relaxes the one before: strict, partition, next, any",
     "remark",
-    "relaxing is of what may be skipped; then a match under one is a match under the next, with the same clauses "
-    "and partitions by equivalence tests, unless a Kleene plus is negated, of which more series are then found, or one "
-    "without an end condition is last: that goes on where less skipping stops it",
+    "a relaxed strategy may skip more events. With the same clauses and partitions by equivalence tests, a "
+    "match under one strategy is then a match under the next. Two exceptions: a negated Kleene plus, of which "
+    "a relaxed strategy finds more series; and a final Kleene plus without an end condition, which continues "
+    "where less skipping stops it",
 )
 def _(effort: Effort) -> Finding:
     length = 3 if effort == "quick" else 5
@@ -86,9 +87,9 @@ def _(effort: Effort) -> Finding:
     ok = longest == "0,1,3,4,5,6" and "0,1,2" in shown(bindings(_series(sase.DEFAULT), PRICES))
     return passed(
         ok and longer > 0 and all(relaxed),
-        f"{looked_at:,} cases: {len(chains)} queries made by hand, all streams of up to {length} events of "
-        f"{len(letters)} kinds, on some of which each has more than the one before. "
-        "The prices 1 2 7 3 4 5 6: the longest rise under skip till any match skips 7",
+        f"{looked_at:,} cases: {len(chains)} hand-made queries, all streams of up to {length} events of "
+        f"{len(letters)} kinds, on some of which each finds more than the one before. The prices 1 2 7 3 4 5 6: the "
+        "longest rise under skip till any match skips 7",
         "example",
     )
 
@@ -102,9 +103,9 @@ def _series(strategy: str) -> sase.SaseQuery:
 
 @claim(
     "sase07.negation",
-    "A negated component, single or Kleene, is not there in its scope",
+    "A negated component, single or Kleene, has no events in its scope",
     "definition",
-    "the scope, and what a strategy means for a negated series, as in docs/decisions/sase.md",
+    "docs/decisions/sase.md defines the scope, and the strategy of a negated series",
 )
 def _(effort: Effort) -> Finding:
     rng, asked, found = Random(5), 250 if effort == "quick" else 5_000, 0
@@ -119,8 +120,8 @@ def _(effort: Effort) -> Finding:
     ok = [len(answered(text, scans(*route))) for route in (FOUR_HOPS, three)] == [1, 0]
     bound = (
         f"{asked} pairs of a query of three components within 4 seconds and a stream of 7 events, drawn (seed 5; "
-        f"{found} with a negation and a match): the library's two definitions agree; and Query 4, put together again, "
-        "on two streams"
+        f"{found} with a negation and a match): the library's two definitions agree; and the rebuilt Query 4 on two "
+        "streams"
     )
     return passed(ok, bound, "random")
 
@@ -129,8 +130,8 @@ def _(effort: Effort) -> Finding:
     "sase07.aggregates",
     "Aggregates are associative binary operations with an identity",
     "remark",
-    "exact numbers; by the letter of the footnote, which has no states, count, highest and lowest k fail as avg does, "
-    "and min and max where values have no bounds. The third condition, an NC1 algorithm, is not checked",
+    "exact numbers. The footnote has no states: read literally, count, highest k and lowest k fail like avg, "
+    "and so do min and max on unbounded values. The third condition, an NC1 algorithm, is not checked",
 )
 def _(effort: Effort) -> Finding:
     pools: dict[str, tuple[Value, ...]] = {"numbers": (-1, 0, 2, 3), "texts": ("", "a", "b")}
@@ -160,8 +161,8 @@ def _(effort: Effort) -> Finding:
         "holds-corrected" if not wrong and left != right and whole == 3 else "refuted",
         "exhaustive",
         f"{len(names)} aggregates, all triples of states of up to two of the values -1, 0, 2, 3, or of three texts "
-        f"({looked_at:,}), avg on pairs of a sum and a count. Sums of binary64 are rounded, and taken in the order of "
-        "the stream",
+        f"({looked_at:,}), avg on pairs of a sum and a count. Sums of binary64 are rounded, in the order of the "
+        "stream",
         counterexample,
         "they are associative operations with an identity on states, to which values are mapped first. For count "
         "states are numbers, and each value is 1; for highest and lowest k states are lists, and each value is a list "
@@ -189,8 +190,8 @@ NOT_GOOD = {
     "sase07.good-formula",
     "Good formulas: CNF, and the last identifier of a clause occurs in each of its predicates",
     "definition",
-    "a[i] and a[i-1] may stand only in a clause whose last identifier is a[i], the event being selected: no i is told "
-    "elsewhere; by the definition as printed `c.x > b[i].x` is good",
+    "a[i] and a[i-1] may stand only in a clause whose last identifier is a[i], the event being selected: "
+    "elsewhere i has no meaning. By the definition as printed, `c.x > b[i].x` is good",
 )
 def _(effort: Effort) -> Finding:
     pattern = "SEQ(A a, B+ b[], C c) WHERE"

@@ -85,12 +85,14 @@ class Space:
 
     @property
     def _leaves_in_words(self) -> str:
-        return " and ".join(map(show, self.leaves)) if self.leaves else ", ".join(map(show, self.atoms))
+        """Return which leaves these are; nothing for the types A and B, which the page says once."""
+        leaves = " and ".join(map(show, self.leaves)) or ", ".join(map(show, self.atoms))
+        return "" if leaves == "A, B" else f" over {leaves}"
 
     @property
     def formulas_in_words(self) -> str:
         """Which formulas the space has."""
-        return f"all formulas to {self.nodes} nodes over {self._leaves_in_words} with {', '.join(self.operators)}"
+        return f"all formulas to {self.nodes} nodes{self._leaves_in_words} with {', '.join(self.operators)}"
 
     def describe(self, root: str | None = None) -> str:
         """What the space covers, in words and numbers; with a root, of those operators only that fit below it."""
@@ -99,8 +101,8 @@ class Space:
             return f"{self.formulas_in_words}, {streams}"
         left = self.nodes - (2 if root in BINARY else 1)
         below = ", ".join(name for name in self.operators if left >= (3 if name in BINARY else 2))
-        on_top = f"{root.upper()} on top, above {below or 'types'}"
-        return f"all formulas to {self.nodes} nodes over {self._leaves_in_words} with {on_top}, {streams}"
+        on_top = f"the operator on top of {below or 'types'}"
+        return f"all formulas to {self.nodes} nodes{self._leaves_in_words} with {on_top}, {streams}"
 
     def formulas(self, size: int) -> Iterator[cel.Formula]:
         """All formulas of exactly the size in nodes."""

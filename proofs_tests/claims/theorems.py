@@ -37,7 +37,7 @@ PARTS: dict[str, str] = {
     "vldb92.cor1": "over finitely many types of events; without a start event",
     **{f"vldb92.constr:{case}": "over finitely many types of events; without a start event" for case in EXPRESSIONS},
     **{f"vldb92.derived:{item}": "without a start event" for item in DERIVED},
-    "sase07.lemA.1": "where the clauses of WHERE stand on edges as the definition places them",
+    "sase07.lemA.1": "for clauses of WHERE on the edges where the definition places them",
 }
 """What of a claim its theorem is about, where that is less than all of it."""
 

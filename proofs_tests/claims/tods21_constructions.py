@@ -81,10 +81,10 @@ def construction(
 
     @claim(
         id_,
-        f"the automaton of the case {SIGNS.get(operator, operator.upper())}",
+        f"the automaton of {SIGNS.get(operator, operator.upper())}",
         "construction",
-        "the automata of the operands are the library's"
-        + "; the copy has `:` for ; at the head of this case, and I_ψ for I_ψ1" * (id_ == "tods21.thm6.2:seq"),
+        "the operands' automata are the library's"
+        + "; our copy has `:` for ; at the head of this case, and I_ψ for I_ψ1" * (id_ == "tods21.thm6.2:seq"),
     )
     def check(effort: Effort) -> Finding:
         sized = spaces if effort == "full" else quick
@@ -128,7 +128,7 @@ for _strategy in STRATEGIES:
     )
 
 
-@claim("tods21.thm6.2:event", "the automaton of the case R, of Figure 5", "construction")
+@claim("tods21.thm6.2:event", "the automaton of R, of Figure 5", "construction")
 def _(effort: Effort) -> Finding:
     atoms = [parse("A"), parse("B")]
     cases = [(phi, S) for phi in atoms for n in range(1, 4) for S in WIDE.streams(n)]
@@ -145,8 +145,8 @@ plant("tods21.thm6.2:event", "any event will do", printed_tods21, "OfType", lamb
     "tods21.thm7.2:size",
     "The automaton is I/O-deterministic, its size at most exponential",
     "theorem",
-    "the size of Definition 5.1, states and transitions, of the states that are reached, but for those whose set R is "
-    "empty: from these nothing is accepted, and with them the size of some is beyond 2^|A|",
+    "the size of Definition 5.1 counts states and transitions. Only reached states with a non-empty set R are "
+    "counted: the others accept nothing, and with them some automata exceed 2^|A|",
 )
 def _(effort: Effort) -> Finding:
     space, cases = replace(WIDE, nodes=3 if effort == "quick" else 4), 0
@@ -162,9 +162,9 @@ def _(effort: Effort) -> Finding:
             if corrected.states > 3 * 2 ** ((sets + 1) * A.states) or corrected.size > 2**A.size:
                 return Finding("refuted", "exhaustive", f"{strategy} of {show(phi)}, corrected")
     bound = (
-        f"{cases} automata, of {space.formulas_in_words}: the printed ones are I/O-deterministic, of at most "
-        "3 * 2^(k |Q|) states, k = 1 for STRICT, 3 for LAST, 2 for NXT and MAX; the corrected ones, determinized, of "
-        "k + 1; the size is at most 2^|A| of both"
+        f"{cases} automata, of {space.formulas_in_words}: the printed ones are I/O-deterministic and have at most 3 "
+        "* 2^(k |Q|) states, where k is 1 for STRICT, 3 for LAST, and 2 for NXT and MAX. For the corrected ones, "
+        "determinized, put k + 1 for k. Both have a size of at most 2^|A|"
     )
     return Finding("holds", "exhaustive", bound)
 
@@ -180,7 +180,7 @@ def loops(n: int) -> CEA:
     "tods21.thm7.2:nxt-size",
     "Each state of the automaton of NXT has 2 * 2^|Δ| possible transitions, two for each type",
     "remark",
-    "at most as many, of the state that is initial; all states have the same",
+    "the number is a maximum, counted for the initial state; all states have the same",
 )
 def _(effort: Effort) -> Finding:
     space = replace(WIDE, nodes=3 if effort == "quick" else 4)
@@ -200,9 +200,9 @@ def _(effort: Effort) -> Finding:
             return Finding("refuted", "exhaustive", f"{A}: {leaving} transitions")
     trimmed = printed_tods21.construct_72("nxt", loops(5)).size - 1
     bound = (
-        f"{len(automata)} automata: 5 of 1 to 5 loops, with predicates that are independent of each other and "
-        f"different sets of variables, and those of {space.formulas_in_words}; of 5 loops {trimmed} transitions lead "
-        "to a state whose set R is not empty, more than 2 * 2^5 too"
+        f"{len(automata)} automata: 5 with 1 to 5 loops, independent predicates and different sets of variables, "
+        f"and those of {space.formulas_in_words}. With 5 loops, {trimmed} transitions lead to a state with a "
+        "non-empty set R, also more than 2 * 2^5"
     )
     correction = "at most (l + 1) * 2^|Δ|, with l the number of sets of variables that are not empty"
     ok = failing is not None and trimmed > 64
@@ -224,8 +224,8 @@ def strict_of_deterministic(A: CEA) -> CEA:
     "tods21.thm7.2:strict-size",
     "Of an I/O-deterministic CEA, the automaton of STRICT is of size at most linear",
     "remark",
-    "the size of Definition 5.1, states and transitions, of the states that are reached, but for those whose set of "
-    "states is empty, from which nothing is accepted: with them what is printed is larger",
+    "the size of Definition 5.1 counts states and transitions. Reached states whose set of states is empty "
+    "accept nothing and are not counted; with them the printed automaton is larger",
 )
 def _(effort: Effort) -> Finding:
     space, cases, given, printed = replace(WIDE, nodes=3 if effort == "quick" else 4), 0, list[int](), list[int]()
@@ -248,10 +248,10 @@ def _(effort: Effort) -> Finding:
     return Finding(
         "holds-corrected" if printed[-1] > 2**8 else "refuted",
         "decided",
-        f"{cases} I/O-determinized automata of {space.formulas_in_words}: corrected, at most 3 times the size, and "
-        "STRICT on all streams",
+        f"{cases} I/O-determinized automata of {space.formulas_in_words}: the corrected one has at most 3 times the "
+        "size, and is STRICT on all streams",
         {
-            "automaton": "n transitions in a row, each with a mark and a predicate on an attribute of its own",
+            "automaton": "n transitions in a row, each with a mark and a predicate on its own attribute",
             "values": "n = 2, 4, 8",
             "expected": f"sizes linear in {in_words[0]}",
             "got": f"sizes {in_words[1]}",

@@ -91,8 +91,8 @@ def strict_bounded(phi: cel.Formula, N: int, as_printed: bool = False) -> bool:
 
 
 PRINTED_RANGE = (
-    "the copy has the event inserted at i with min(sup) <= i < max(sup), that is possibly before the first event of "
-    "the match; read as min(sup) < i < max(sup), as prop8.12:strictness"
+    "our copy inserts the event at i with min(sup) <= i < max(sup), so possibly before the first event of the "
+    "match; read as min(sup) < i < max(sup), as in prop8.12:strictness"
 )
 
 
@@ -110,8 +110,8 @@ def _(effort: Effort) -> Finding:
     return Finding(
         "holds",
         "decided",
-        "with N = 3 and one more for each `:`, and so at i = min(sup), which the printed range allows, on all "
-        f"streams, for {cases} formulas; {space.formulas_in_words}; (A : B) : A is not with N = 3",
+        "N is 3, plus one for each `:`. Also at i = min(sup), which the printed range allows. Decided on all "
+        f"streams, for {cases} formulas; {space.formulas_in_words}; (A : B) : A is not strict-bounded with N = 3",
     )
 
 
@@ -119,7 +119,7 @@ def _(effort: Effort) -> Finding:
     "tods21.prop8.12:strictness",
     "STRICT(R+) is not strict-bounded",
     "construction",
-    "the property of appendix B; that all formulas of CEL* and `:` have it is lemB.1",
+    "the property of appendix B; by lemB.1 all formulas of CEL* and `:` have it",
 )
 def _(effort: Effort) -> Finding:
     phi, largest = parse("STRICT(A+)"), 6 if effort == "quick" else 20
@@ -134,8 +134,8 @@ def _(effort: Effort) -> Finding:
     return Finding(
         "holds-corrected" if separates else "refuted",
         "proof",
-        "an event put between two neighbours of an interval that is a match leaves no interval, whatever N is; decided "
-        f"for N to {largest}, on all streams",
+        "an event inserted into an interval that matches leaves no interval, for every N; decided for N to "
+        f"{largest}, on all streams",
         counterexample,
         "min(sup) < i < max(sup) in the definition of an insertion",
     )
@@ -183,34 +183,34 @@ def _containment(
 
 _containment(
     "tods21.prop8.12:containment",
-    "The rewriting of appendix B makes of any formula of CEL* and : one of CEL* and STRICT",
+    "The rewriting of appendix B turns any formula of CEL* and : into one of CEL* and STRICT",
     Rewriting.without_contiguous_sequence,
     Space(("in", "filter", "cseq", "seq", "plus", "or"), nodes=6, events=0),
     {"STRICT"},
     "one more case: if each side of `:` is an event type or a STRICT, STRICT(left ; right)",
-    "filters are pointwise, and taken out by second names, as prop8.12:filter corrects them",
+    "filters are pointwise, and are moved out with second names, as corrected in prop8.12:filter",
     and_also=("((A : B) IN X) FILTER X.x < 2", "((A IN X) : B) FILTER X.x < 2"),
 )
 _containment(
     "tods21.prop8.13",
-    "The rewriting of appendix C makes of any formula of CEL* and STRICT one of CEL*, : and :+",
+    "The rewriting of appendix C turns any formula of CEL* and STRICT into one of CEL*, : and :+",
     Rewriting.without_strict,
     Space(("in", "filter", "strict", "seq", "plus", "or"), nodes=5, events=0),
     {":", ":+"},
     "one more case: STRICT(STRICT(ρ)) is STRICT(ρ)",
-    "`:` is read for ; in its case of ;, as in prop8.13:seq",
+    "in the case of ; we read `:` where the copy has ;, as in prop8.13:seq",
     and_also=("STRICT((A ; B) IN X) FILTER X.x < 2", "STRICT((A IN X) ; B) FILTER X.x < 2"),
 )
 _containment(
     "tods21.prop8.15",
-    "The rewriting of appendix E makes of any unary formula of CEL*, : and :+ one of CEL* and STRICT",
+    "The rewriting of appendix E turns any unary formula of CEL*, : and :+ into one of CEL* and STRICT",
     Rewriting.without_contiguity,
     Space(("filter", "cseq", "cplus", "seq", "plus", "or"), nodes=6, events=0),
     {"STRICT"},
     "as for prop8.12, for pointwise predicates (prop8.15:arity); and the cases of OR of all its operands at once, "
     "where some are an OR themselves",
-    "part (5) of its case of OR as in prop8.15:or, corrected; formulas have no IN, and that the proof drops it first "
-    "is not checked",
+    "part (5) of its case of OR is corrected as in prop8.15:or. Formulas have no IN; not checked: that the "
+    "proof drops it first",
     and_also=("(A OR B OR A):+",),
 )
 
@@ -287,7 +287,7 @@ _law("tods21.prop8.12:seq", "(phi ; psi) : chi", "phi ; (psi : chi)")
 _law("tods21.prop8.12:or", "(phi OR psi) : chi", "(phi : chi) OR (psi : chi)")
 _law("tods21.prop8.12:plus", "phi+ : chi", "(phi : chi) OR (phi+ ; (phi : chi))")
 _law("tods21.prop8.12:atoms", "A : B", "STRICT(A ; B)", reading="the base case without IN")
-_ASKED = "both sides have the same events, so that the law is tried under a filter of X"
+_ASKED = "both sides have the same events, so the law is tested under a filter on X"
 for _name, _operation in {
     "seq": "phi ; psi",
     "cseq": "phi : psi",
@@ -307,7 +307,7 @@ _law(
     "tods21.prop8.12:in-renamed",
     "((((phi IN X) ; B) FILTER X.x > 0) IN X) FILTER X.x < 2",
     "((((phi IN Y) ; B) IN X) FILTER Y.x > 0) FILTER X.x < 2",
-    reading=f"{_ASKED}; of a variable that IN binds: with another name for an event type the operand is no formula",
+    reading=f"{_ASKED}; only for a variable bound by IN: if an event type is renamed, the operand is no formula",
 )
 _law(
     "tods21.prop8.12:example",
@@ -320,7 +320,7 @@ _law(
     "STRICT(phi ; psi)",
     "STRICT(phi) ; STRICT(psi)",
     "STRICT(phi) : STRICT(psi)",
-    "the text at hand has ; on the right, which may be a damaged `:`; both are checked",
+    "our copy has ; on the right, perhaps a damaged `:`; both are checked",
 )
 _law("tods21.prop8.13:or", "STRICT(phi OR psi)", "STRICT(phi) OR STRICT(psi)")
 _law("tods21.prop8.13:plus", "STRICT(phi+)", "STRICT(phi):+")
@@ -340,15 +340,15 @@ _law(
     "(phi OR (psi ; chi)):+",
     _FOUR + "((psi ; chi):+ : (phi:+ : (psi ; chi)):+)",
     _FOUR + "((psi ; chi):+ : (phi:+ : (psi ; chi):+):+)",
-    "in part (5) the text at hand has no iteration on the second psi ; chi, which may be lost; both are checked",
+    "in part (5) our copy has no iteration on the second psi ; chi, perhaps lost; both are checked",
 )
 _law(
     "tods21.prop8.15:or-plus",
     "phi OR psi+",
     "(phi OR psi) OR ((phi OR psi) ; (psi ; psi+))",
     "(phi OR psi) OR (psi ; psi+)",
-    "the last step of the case OR: by the text at hand the right side has the form phi1 OR (phi1 ; phi2), with phi OR "
-    "psi and psi ; psi+ for the two; the case that it refers to has phi1 OR (rho1 ; rho2). Both are checked",
+    "the last step of the case OR. In our copy the right side is phi1 OR (phi1 ; phi2), with phi OR psi and "
+    "psi ; psi+ for the two; the case that it cites has phi1 OR (rho1 ; rho2). Both are checked",
 )
 _law("tods21.prop8.15:unfold", "phi+", "phi OR (phi ; phi+)")
 _law(
@@ -386,10 +386,10 @@ def _renamed(phi: cel.Formula) -> cel.Formula:
 
 @claim(
     "tods21.prop8.12:filter",
-    "((φ FILTER P(A)) : ψ) FILTER Q(A): P above the `:`, with A renamed in φ, and Q asked of both names",
+    "((φ FILTER P(A)) : ψ) FILTER Q(A): P moves above the `:`, with A renamed in φ, and Q tests both names",
     "proposition",
-    "for any predicates, as the proposition has it; A is X, a variable that is bound by IN, P is X.x > 0, and Q, of "
-    "arity 1, that all of X have one x",
+    "for any predicates, as in the proposition. A is X, a variable bound by IN; P is X.x > 0; Q, of arity 1, "
+    "requires one x for all of X",
 )
 def _(effort: Effort) -> Finding:
     space, cases, failing = Space((), 0, 3 if effort == "quick" else 4), 0, None

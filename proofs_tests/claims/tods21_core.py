@@ -30,7 +30,7 @@ from proofs_tests.support import EXAMPLES, FIGURE_1
 def _example(name: str) -> None:
     query, printed = EXAMPLES[name]
 
-    reading = "the text tells no result of it; by the definitions" if name == "phi5" else None
+    reading = "the text gives no result; ours follows the definitions" if name == "phi5" else None
 
     @claim(f"tods21.ex3:{name}", f"{query} on Figure 1", "example", reading)
     def check(effort: Effort) -> Finding:
@@ -55,7 +55,7 @@ SELECTED = {
     "tods21.ex7.1",
     "What STRICT, NXT, LAST and MAX leave of phi1 and phi3 on Figure 1",
     "example",
-    "STRICT by the words of section 7.1: sec7.1:strict",
+    "STRICT follows the words of section 7.1; see sec7.1:strict",
 )
 def _(effort: Effort) -> Finding:
     for strategy, printed in SELECTED.items():
@@ -64,7 +64,9 @@ def _(effort: Effort) -> Finding:
             got = {n: {tuple(sorted(C)) for C in complex_events(phi, FIGURE_1, n)} for n in range(len(FIGURE_1))}
             if {n: events for n, events in got.items() if events} != expected:
                 return Finding("refuted", "example", f"{strategy} of {name}")
-    return Finding("holds", "example", "all 9 positions of Figure 1; what the text does not tell by the definitions")
+    return Finding(
+        "holds", "example", "all 9 positions of Figure 1; where the text gives no result, by the definitions"
+    )
 
 
 plant("tods21.ex7.1", "a strategy keeps everything", interpreter, "clause", broken.for_root(cel.Last, broken.operand))
@@ -139,8 +141,7 @@ plant(
     "tods21.prop9.2",
     "Every CEA has a single-variable one with the same complex events, of linear size",
     "proposition",
-    "by the library, which puts one variable in the place of each set that is not empty, as the proof does; on the "
-    "automata of formulas",
+    "by the library, which replaces each non-empty set by one variable, as the proof does; on the automata of formulas",
 )
 def _(effort: Effort) -> Finding:
     space, cases = _small(effort), 0
@@ -177,9 +178,7 @@ def _printed_outputs(
         yield D, T, [C for p in sorted(A.final & T.keys()) for C in printed_tods21.enumerate_(D, *T[p])]
 
 
-_INSIDE = (
-    "OUTPUT, line 15, is called after each event, as the text says; by its indentation it would come after the loop"
-)
+_INSIDE = "OUTPUT (line 15) is called after each event, as the text says; its indentation would place it after the loop"
 
 
 @claim("tods21.alg1", "Enumerate lists each complex event once", "algorithm", _INSIDE)
@@ -242,8 +241,8 @@ plant(
 
 
 _AT_3 = (
-    "the complex events at position 3, by Algorithms 1 and 2 as printed and by the library; T after each event, and "
-    "the calls of Enumerate, are not looked at"
+    "the complex events at position 3, by Algorithms 1 and 2 as printed and by the library; not checked: T "
+    "after each event, and the calls of Enumerate"
 )
 
 
@@ -251,7 +250,7 @@ _AT_3 = (
     "tods21.fig8",
     "U ; ((V+ ; W) OR W) on U V V W",
     "figure",
-    "the drawing, with the automaton and the stream, is lost in the copy at hand; by the words of the example",
+    "our copy lacks the drawing of the automaton and the stream; we follow the words of the example",
 )
 def _(effort: Effort) -> Finding:
     from proofs_tests.support import stream

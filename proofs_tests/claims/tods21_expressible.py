@@ -54,7 +54,7 @@ def _inexpressible(name: str, query: str) -> None:
         return Finding(
             "holds",
             "proof",
-            f"that CEL* has the *-property: docs/theory/star.md, and prop8.5 with its bounds; that this has it not is "
+            "CEL* has the *-property: docs/theory/star.md, and prop8.5 with its bounds; the formula lacks it, as "
             f"decided: a match is {shown}{late}",
         )
 
@@ -76,9 +76,9 @@ def _(effort: Effort) -> Finding:
 
 @claim(
     "tods21.thm8.9:to-cea",
-    "Every unary formula of CEL* has a CEA with its complex events under the *-semantics",
+    "Every unary formula of CEL* has a CEA with the same complex events under the *-semantics",
     "theorem",
-    "by the library's automaton, whose *-semantics is that of def8.7; as printed it is thm6.2",
+    "by the library's automaton, with the *-semantics of def8.7; thm6.2 checks the printed automaton",
 )
 def _(effort: Effort) -> Finding:
     def fails(phi: cel.Formula) -> bool:
@@ -90,7 +90,7 @@ def _(effort: Effort) -> Finding:
             "refuted", "decided", "A : B, which is not of CEL*, has its complex events under the *-semantics"
         )
     found = decided("its automaton under the *-semantics against the formula", effort, fails)
-    return replace(found, bound=f"{found.bound}; that of A : B has others")
+    return replace(found, bound=f"{found.bound}; the automaton of A : B has others")
 
 
 def star_difference(A: CEA, step: Step) -> Stream | None:
@@ -102,11 +102,11 @@ def star_difference(A: CEA, step: Step) -> Stream | None:
 
 @claim(
     "tods21.thm8.9:to-cel",
-    "The formula of CEL* that the proof of Theorem 8.9 makes of a CEA has its complex events under the *-semantics",
+    "The proof of Theorem 8.9 builds from a CEA a formula of CEL* with the same complex events under the *-semantics",
     "construction",
-    reading="the text has phi_kk without + in the recursion; Theorem 6.3 has it with its iteration, so that a sign may "
-    "have been lost in the text at hand. Both are checked: without it fails, with it holds. FILTER P' of rho_P asks an "
-    "event without a variable, and here one on a fresh variable, bound by IN",
+    reading="our copy has phi_kk without + in the recursion, perhaps a lost sign, since Theorem 6.3 iterates it. "
+    "Both are checked: it fails without + and holds with it. FILTER P' of rho_P tests an event without a "
+    "variable; here it tests a fresh variable, bound by IN",
 )
 def _(effort: Effort) -> Finding:
     loop = CEA(1, (Transition(0, OfType("A"), frozenset({"A"}), 0),), frozenset({0}), frozenset({0}))
@@ -142,7 +142,7 @@ def _(effort: Effort) -> Finding:
     "tods21.cor8.10",
     "A CEA has the *-property exactly if its complex events are those of a unary CEL* formula",
     "corollary",
-    "the CEA are those of unary formulas, and the formulas of CEL* those that the library finds",
+    "the CEA come from unary formulas; the library finds the formulas",
 )
 def _(effort: Effort) -> Finding:
     space, counts = smaller(WHOLE, effort), [0, 0]
@@ -182,9 +182,9 @@ def _sensitive(phi: cel.Formula, answer: NotInStar) -> bool:
 def _expressible(name: str, operator: Callable[[cel.Formula, cel.Formula], cel.Formula]) -> None:
     @claim(
         f"tods21.cor8.11:{name}",
-        f"{name.upper()} of two formulas of unary CEL* has a formula of it with its complex events",
+        f"{name.upper()} of two formulas of unary CEL* has the complex events of some formula of unary CEL*",
         "corollary",
-        "the formulas are those that the library finds",
+        "the library finds the formulas",
     )
     def check(effort: Effort) -> Finding:
         space, cases = replace(STAR, nodes=3), 0
@@ -201,7 +201,7 @@ def _expressible(name: str, operator: Callable[[cel.Formula, cel.Formula], cel.F
             ):
                 return Finding("refuted", "decided", show(operator(left, right)))
         few = f", the right one to {small.nodes}" if small.nodes < space.nodes else ""
-        bound = f"{cases} formulas, the operands being {space.formulas_in_words}{few}, on all streams, and by the "
+        bound = f"{cases} formulas, with operands from {space.formulas_in_words}{few}, on all streams, and by the "
         return Finding("holds", "decided", bound + "meaning on all to 3 events over 3 tuples")
 
 

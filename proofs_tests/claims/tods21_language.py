@@ -33,7 +33,7 @@ from proofs_tests.support import EXAMPLES, stream
 
 BELOW = Space(("in", "seq", "plus", "or", "project"), nodes=4, events=3)
 LAWS_THAT_HOLD = [law for laws in HOLDING.values() for law in laws]
-EMPTY_SUPPORTS = "a condition on a minimum or maximum that does not exist is false: decisions/empty-supports"
+EMPTY_SUPPORTS = "a condition on a missing minimum or maximum is false (decisions/empty-supports)"
 MENDED = {
     "strict": "set of the valuations whose support is an interval",
     "plus": "sets as mended, φ ; φ+",
@@ -41,8 +41,10 @@ MENDED = {
 }
 READINGS = {
     **dict.fromkeys(("cseq", "cplus", "start"), EMPTY_SUPPORTS),
-    "strict": "by the words of section 7.1, an interval; the formula beside them is sec7.1:strict; no events are an "
-    "interval (decisions/empty-supports)",
+    "strict": (
+        "an interval, by the words of section 7.1; for the formula beside them see sec7.1:strict. The empty "
+        "set is an interval (decisions/empty-supports)"
+    ),
 }
 
 
@@ -137,7 +139,7 @@ plant(
     "tods21.fig3:laws",
     "; and : are associative, and other laws",
     "remark",
-    "section 1 finds fault with sequencing that is not associative; the other laws are our own",
+    "section 1 criticises sequencing that is not associative; the other laws are our own",
 )
 def _(effort: Effort) -> Finding:
     operands, laws, instances = (parse("A"), parse("A ; B"), parse("B+")), 0, 0
@@ -152,13 +154,13 @@ def _(effort: Effort) -> Finding:
         "holds",
         "decided",
         f"{instances} instances of {laws} laws, all over {', '.join(map(show, operands))}, on all streams; "
-        f"{len(LAWS_THAT_HOLD) - laws} more compare events or times and are not decided; see docs/laws.md",
+        f"{len(LAWS_THAT_HOLD) - laws} more compare events or times and are not decided (docs/laws.md)",
     )
 
 
 @claim(
     "tods21.sugar4",
-    "AND and OR of filters are short for FILTER and OR of formulas, and comparisons for atoms P(A)",
+    "AND and OR of filters abbreviate FILTER and OR of formulas, and comparisons abbreviate atoms P(A)",
     "definition",
 )
 def _(effort: Effort) -> Finding:
@@ -175,14 +177,14 @@ def _(effort: Effort) -> Finding:
     return Finding(
         "holds" if ok and quantified else "refuted",
         "decided",
-        "AND and OR of conditions on A; A ; B; (A OR B)+; A+ ; B, on all streams; comparisons by one example, "
-        "A+ FILTER A.x = 2 on A A",
+        "AND and OR of conditions on A; A ; B; (A OR B)+; A+ ; B, on all streams; comparisons by one example, A+ "
+        "FILTER A.x = 2 on A A",
     )
 
 
 @claim(
     "tods21.def4.1",
-    "Unary formulas: those of section 3 but phi5, and not that of section 4 with a window",
+    "Unary formulas: all formulas of section 3 except phi5, but not the formula of section 4 with a window",
     "definition",
 )
 def _(effort: Effort) -> Finding:
@@ -194,8 +196,8 @@ def _(effort: Effort) -> Finding:
     return Finding(
         "holds" if ok else "refuted",
         "example",
-        "the eight formulas of section 3, that of section 4, and, not unary either, a window of events, a "
-        "registered predicate, which need not be one on each event, and a comparison of A and B",
+        "the eight formulas of section 3 and the one of section 4. Also not unary: a window of events, a "
+        "registered predicate (it need not be pointwise), and a comparison of A and B",
     )
 
 
@@ -239,7 +241,7 @@ def _(effort: Effort) -> Finding:
                 "got": sorted(map(sorted, got)),
             }
     bound = (
-        f"a window of {window} in place of 100, against the library's WITHIN {window} EVENTS: {cases} cases, "
+        f"a window of {window} instead of 100, against the library's WITHIN {window} EVENTS: {cases} cases, "
         f"{space.formulas_in_words}, all streams of A and B of 2 to "
     )
     bound += f"{space.events} events, at their last position"
@@ -378,7 +380,7 @@ def _(effort: Effort) -> Finding:
         "got": sorted(map(sorted, as_printed)),
     }
     status: Status = "holds-corrected" if as_printed != expected else "holds"
-    bound = "the words of the text on one stream; fig3:strict has the words"
+    bound = "the formula on one stream; fig3:strict checks the words"
     return Finding(status, "example", bound, counterexample, "k ∈ sup(μ) for every k between, in place of k ∉ sup(μ)")
 
 

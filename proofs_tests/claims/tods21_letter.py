@@ -41,7 +41,7 @@ STREAMS = Space((), nodes=1, events=3)
     "tods21.def8.7",
     "The valuation of a *-run has each variable at the positions that are marked with it",
     "definition",
-    "streams begin with t_1 in this definition; here they begin with 0, and so may a *-run",
+    "streams begin with t_1 in this definition, and with 0 here, where a *-run may begin",
 )
 def _(effort: Effort) -> Finding:
     from proofs_tests.claims.cea_runs import valuations
@@ -64,7 +64,7 @@ def _(effort: Effort) -> Finding:
         "why": "i_k is the last position of the run, whichever step marks",
     }
     bound = (
-        f"corrected, against the automaton that the library builds for the *-semantics: {cases} cases, "
+        f"the corrected definition against the library's automaton for the *-semantics: {cases} cases, "
         f"{in_words(effort, seed=5)}; all streams of 3 events over 3 tuples"
     )
     if as_printed == expected:
@@ -91,11 +91,11 @@ plant(
 
 @claim(
     "tods21.prop8.15:arity",
-    "With predicates of arity 1 that are not pointwise, CEL* with : and :+ has more than CEL* with STRICT",
+    "With predicates of arity 1 that are not pointwise, CEL* with : and :+ expresses more than CEL* with STRICT",
     "remark",
-    "no statement of the paper: the unary predicates of Proposition 8.15 are taken as those of Definition 4.1, which "
-    "are pointwise, as the paragraph before it and its proof have them. By section 4, where a predicate is n-ary if it "
-    "relates n sets of tuples, these have arity 1 as well",
+    "a statement of this book: we read the unary predicates of Proposition 8.15 as the pointwise ones of "
+    "Definition 4.1, like its proof and the paragraph before it. By section 4, which counts the sets of tuples "
+    "that a predicate relates, these have arity 1 too",
 )
 def _(effort: Effort) -> Finding:
     phi, largest = parse("((A ; E) IN X FILTER X.a = X.a):+"), 4 if effort == "quick" else 7
@@ -115,9 +115,9 @@ def _(effort: Effort) -> Finding:
         for S in map(Stream, product((Event("A", {"a": 0}), Event("E", {"a": 0}), Event("E", {"a": 1})), repeat=n))
     )
     bound = (
-        "((A ; E) IN X FILTER P(X)):+, P being all sets of tuples with one a; the stream of Appendix D for all N to "
-        f"{largest}, with lemD.1, whose case FILTER is about any predicate; the same complex events as the formula of "
-        "Theorem 8.14 on all streams to 4 events of three kinds"
+        "((A ; E) IN X FILTER P(X)):+, where P holds of a set whose tuples share one a; the stream of Appendix D "
+        f"for all N to {largest}, with lemD.1, whose case FILTER is about any predicate; the same complex events as "
+        "the formula of Theorem 8.14 on all streams to 4 events of three kinds"
     )
     return Finding("holds" if same else "refuted", "exhaustive", bound)
 
@@ -133,9 +133,9 @@ def _events(phi: cel.Formula, S: Stream) -> frozenset[frozenset[int]]:
     "tods21.tab1:windowing",
     "Windowing is not in unary CEL and CEA in general (Table 1): windows of events are, time windows are not",
     "figure",
-    "a time window, of which Table 1 speaks, is read as one of timestamps in an attribute; where the time of an event "
-    "is its index, as that of section 4 is, a time window is a window of events. That of 100 events in section 4 has "
-    "a filter that is not unary, and a unary formula too",
+    "we read the time window of Table 1 as a window on a timestamp attribute. If the time of an event is its "
+    "index, as in section 4, a time window is a window of events. The window of 100 events in section 4 uses a "
+    "filter that is not unary, but also has a unary formula",
 )
 def _(effort: Effort) -> Finding:
     sizes = (2, 3) if effort == "quick" else (2, 3, 4)
@@ -149,7 +149,7 @@ def _(effort: Effort) -> Finding:
             return Finding("refuted", "proof", f"{show(windowed)} became {show(unary)}")
         if not isinstance(equivalent(windowed, unary, "valuations", SCHEMA), Equivalent):
             return Finding("refuted", "proof", f"{show(windowed)} and {show(unary)}")
-    bound = "of time windows the proof in docs/theory/expressiveness.md; of windows of events decided: "
+    bound = "time windows: the proof in docs/theory/expressiveness.md. Windows of events, decided: "
     bound += f"{decided} formulas, A ; B, A+ and (A OR B) ; A in windows of {', '.join(map(str, sizes))} events, on "
     bound += "all streams of A and B"
     return Finding("holds", "proof", bound)
@@ -178,7 +178,7 @@ EQUAL_X = "(A ; B) FILTER A.x = B.x"
     "tods21.tab1:correlation",
     "Correlation is not in unary CEL and CEA (Table 1)",
     "figure",
-    "Unary is taken to head the second column of the table, and not the first, above which our copy has it",
+    "we take Unary as the header of the second column of the table; our copy has it above the first",
 )
 def _(effort: Effort) -> Finding:
     space, cases = Space(("in", "filter", "seq", "cseq", "plus", "or"), 3 if effort == "quick" else 4, 2), 0
@@ -191,7 +191,7 @@ def _(effort: Effort) -> Finding:
     if _events(parse(EQUAL_X), same) == _events(parse(EQUAL_X), other):
         return Finding("refuted", "proof", EQUAL_X)
     bound = f"docs/theory/expressiveness.md, of {EQUAL_X}; the {cases} unary formulas whose conditions do not "
-    bound += f"tell 1 from 2 have the same on A(x=1) B(x=1) and A(x=1) B(x=2): {space.formulas_in_words}"
+    bound += f"tell 1 from 2 have the same matches on A(x=1) B(x=1) and A(x=1) B(x=2): {space.formulas_in_words}"
     return Finding("holds", "proof", bound)
 
 
@@ -233,7 +233,7 @@ def _by_runs(A: CEA, S: Stream, i: int) -> dict[int, frozenset[frozenset[int]]]:
 
 @claim(
     "tods21.thm9.1:recursion",
-    "(**): the complex events of the runs that end in a state, from those one tuple before",
+    "(**): the complex events of the runs that end in a state, computed from those one tuple earlier",
     "remark",
 )
 def _(effort: Effort) -> Finding:
@@ -310,8 +310,7 @@ def _(effort: Effort) -> Finding:
     "tods21.sec9.1:empty",
     "Output-linear delay where nothing is output: a constant k bounds the delay",
     "definition",
-    "of #C_1#...#C_m# two # are taken to be written where m = 0: there is a first one, and a last one, behind which "
-    "the phase stops",
+    "for m = 0 we read #C_1#...#C_m# as two #: a first one, and a last one after which the phase stops",
 )
 def _(effort: Effort) -> Finding:
     found = [delays([frozenset({0})] * m) for m in range(4)]

@@ -74,8 +74,8 @@ def printed_update(k: int, length: int) -> int:
 
 @claim(
     "tods21.thm9.1",
-    "Algorithms 1 and 2 as listed (the theorem stands), for CEA in normal form (one variable, I/O-deterministic): "
-    "update time |A| times that of a predicate, and output-linear delay",
+    "Algorithms 1 and 2 as listed, for I/O-deterministic CEA with one variable: update time |A| times the time "
+    "of a predicate, and output-linear delay (the theorem stands)",
     "algorithm",
 )
 def _(effort: Effort) -> Finding:
@@ -100,16 +100,16 @@ def _(effort: Effort) -> Finding:
     looped = [max(steps for steps, _ in printed_delays(n, line_7_is_a_loop=True)) for n in printed_lengths]
     as_printed, corrected = exponent(printed_lengths, printed), exponent(printed_lengths, looped)
     bound = (
-        f"Algorithm 1 as printed: at most {', '.join(map(str, printed))} steps, the parts of a call between "
-        "calls and outputs, between outputs of three events at "
-        f"{', '.join(map(str, printed_lengths))} A and B B C behind them, exponent {as_printed:.2f}; with line 7 a "
-        f"loop at most {max(looped)}, exponent {corrected:.2f}. Algorithm 2 as printed: at most {changes[-1]} changes "
-        f"of the data structure by an event, exponent {exponent(SIZES, changes):.2f} in the number of states, "
-        f"{SIZES[0]} to {SIZES[-1]}. The library, whose Enumerate has the loop: "
-        f"operations of an event: exponent {flat:.2f} in the length of the stream, {LENGTHS[0]} to {LENGTHS[-1]} "
-        f"events, at most {most} for six queries, and {grows:.2f} in |A| from {sizes[0]} to {sizes[-1]}; before each "
-        f"of the first {outputs} outputs of A+ ; B, or of all, at most {max(ratios):.1f} for each of its events, "
-        f"exponent {delay:.2f} in the number of A, {lengths[0]} to {lengths[-1]}"
+        f"Algorithm 1 as printed: at most {', '.join(map(str, printed))} steps, the parts of a call between calls "
+        f"and outputs, between outputs of three events on {', '.join(map(str, printed_lengths))} A followed by B B "
+        f"C, exponent {as_printed:.2f}. With line 7 as a loop: at most {max(looped)}, exponent {corrected:.2f}. "
+        f"Algorithm 2 as printed: at most {changes[-1]} changes of the data structure for one event, exponent "
+        f"{exponent(SIZES, changes):.2f} in the number of states, {SIZES[0]} to {SIZES[-1]}. The library, whose "
+        f"Enumerate has the loop: operations for one event have exponent {flat:.2f} in the length of the stream, "
+        f"{LENGTHS[0]} to {LENGTHS[-1]} events, at most {most} for six queries, and {grows:.2f} in |A| from "
+        f"{sizes[0]} to {sizes[-1]}. Before each of the first {outputs} outputs of A+ ; B: at most "
+        f"{max(ratios):.1f} for each of its events, exponent {delay:.2f} in the number of A, {lengths[0]} to "
+        f"{lengths[-1]}"
     )
     fits = flat < FLAT and grows < LINEAR and delay < FLAT and corrected < FLAT
     fits = fits and exponent(SIZES, changes) < LINEAR
@@ -131,8 +131,8 @@ def _(effort: Effort) -> Finding:
     "tods21.cor9.3",
     "Any CEA is evaluated with 2^|A|-update time, and output-linear delay",
     "corollary",
-    "by the library's form of the algorithms of thm9.1, with line 7 as a loop; the CEA is determinized as events come, "
-    "and what it costs to make a state is not counted",
+    "by the library's form of the algorithms of thm9.1, with line 7 as a loop. The library determinizes the "
+    "CEA as events come; the cost of building a state is not counted",
 )
 def _(effort: Effort) -> Finding:
     running, tally = counted_2021(guess(1))
@@ -147,10 +147,10 @@ def _(effort: Effort) -> Finding:
         ratios.append(max(operations / length for operations, length in delays(running, tally, outputs)))
     grows = doublings(states, times)
     bound = (
-        f"operations of an event: exponent {flat:.2f} in the length of the stream, {LENGTHS[0]} to {LENGTHS[-1]} "
-        f"events; with |Q| from {states[0]} to {states[-1]}, where the last marks are to be remembered, {active[0]} to "
-        f"{active[-1]} active states and {times[0]} to {times[-1]} operations: 2 to the {grows:.2f} |Q|; "
-        f"before each of the first {outputs} outputs, or of all, at most {max(ratios):.1f} for each of its events"
+        f"operations for one event: exponent {flat:.2f} in the length of the stream, {LENGTHS[0]} to {LENGTHS[-1]} "
+        f"events. For automata that must remember the last marks, with |Q| from {states[0]} to {states[-1]}: "
+        f"{active[0]} to {active[-1]} active states and {times[0]} to {times[-1]} operations, 2 to the {grows:.2f} "
+        f"|Q|. Before each of the first {outputs} outputs: at most {max(ratios):.1f} for each of its events"
     )
     fits = flat < FLAT and grows < 1.1 and max(ratios) < 10
     return Finding("holds" if fits else "refuted", "measured", bound)
@@ -211,8 +211,8 @@ def _along_next(D: CompactComplexEventSet, n: int) -> list[int]:
     "tods21.fig7",
     "The data structure of Algorithms 1 and 2",
     "figure",
-    "by that of the library, with the operations of section 9.2; the drawing is lost in the copy at hand; each "
-    "position is one node, as the text says of it",
+    "the library's structure, with the operations of section 9.2. The drawing is missing in our copy; each "
+    "position is one node, as the text says",
 )
 def _(effort: Effort) -> Finding:
     D, node = _figure_7()

@@ -94,12 +94,12 @@ def _(effort: Effort) -> Finding:
     return Finding(
         "holds",
         "exhaustive",
-        f"{cases} valuations with more than N events, N as in the proof, pumped one to three times, each P_i empty or "
-        f"one U; filters on top that compare two events reject {rejected} valuations of any size; "
-        f"{space.formulas_in_words}, and with one node less below a filter that asks for a set of two tuples; matches "
-        f"that end at the last event of all streams of {space.events} events over {len(space.alphabet)} "
-        f"tuples{alike}; with an event between the two rounds, where the definition has none, STRICT(A+) on A A would "
-        "not be",
+        f"{cases} valuations with more than N events, N as in the proof, pumped one to three times, each P_i empty "
+        f"or one U; filters on top that compare two events reject {rejected} valuations of any size; "
+        f"{space.formulas_in_words}, and those with one node less below a filter that requires a set of two tuples; "
+        f"matches that end at the last event of all streams of {space.events} events over {len(space.alphabet)} "
+        f"tuples{alike}; the definition has no event between two rounds: with one, STRICT(A+) on A A would not be "
+        "pumpable",
     )
 
 
@@ -141,7 +141,7 @@ def _(effort: Effort) -> Finding:
             if sup(moved) in complex_events(phi, longer, last):
                 return Finding("refuted", "exhaustive", f"[{i}, {j}] can be pumped for N = {N}")
     bound = (
-        f"the stream of the proof, for all N to {largest}: no two positions can be pumped twice; lemD.1 has the rest"
+        f"the stream of the proof, for all N to {largest}: no two positions can be pumped twice. lemD.1 checks the rest"
     )
     return Finding("holds", "exhaustive", bound)
 
@@ -161,8 +161,9 @@ def _apart(phi: cel.Formula, a: Event, b: Event, between: Event) -> bool:
     "tods21.fig6:strict-not-in-cplus",
     "STRICT(R ; T) has no equivalent in CEL* and :+",
     "figure",
-    "filters are pointwise, or compare two variables. With any predicates the property is another, and not checked: "
-    "neighbours that :+ forces are of two rounds of one operand, so that with R T also T R would be a match",
+    "filters are pointwise, or compare two variables. With other predicates a different property would be "
+    "needed, which is not checked: neighbours forced by :+ come from two rounds of one operand, so with R T "
+    "also T R would match",
 )
 def _(effort: Effort) -> Finding:
     operators = ("filter", "correlated", "cplus", "seq", "plus", "or")
@@ -180,9 +181,9 @@ def _(effort: Effort) -> Finding:
     return Finding(
         "holds",
         "exhaustive",
-        "if two neighbours are a match, so they are with an event between, or the first is one alone: true of "
-        f"{cases} formulas, on {len(space.alphabet)} tuples, with one of these or a U between; of A:+ on A A only the "
-        f"second holds, that the first is one alone; false of STRICT(A ; B) on A B; {space.formulas_in_words}",
+        "if two neighbours are a match, then so are they with an event between them, or the first one alone. This "
+        f"is true of {cases} formulas, on {len(space.alphabet)} tuples, with one of these or a U between; of A:+ on "
+        f"A A only by the first alone. It is false of STRICT(A ; B) on A B; {space.formulas_in_words}",
     )
 
 
@@ -214,11 +215,10 @@ def _(effort: Effort) -> Finding:
     return Finding(
         "holds",
         "exhaustive",
-        f"{len(FIGURE_6)} entries that it rests on, checked again with their bounds, of which {', '.join(corrected)} "
-        f"hold only as corrected, and {', '.join(mended)} as mended: (a) is prop8.12, for pointwise filters, strict "
-        "by lemB.1; (b), that :+ is not in CEL* and STRICT, is thm8.14 by lemD.1, and the other way "
-        "fig6:strict-not-in-cplus; (c) is prop8.13, strict by thm8.14, and an equivalence for unary predicates by "
-        "prop8.15",
+        f"checked again: all {len(FIGURE_6)} entries on which it rests, with their bounds. {', '.join(corrected)} "
+        f"hold only as corrected, {', '.join(mended)} only as mended. (a) is prop8.12 for pointwise filters, strict "
+        "by lemB.1. (b) is thm8.14 with lemD.1 (:+ is not in CEL* and STRICT) and fig6:strict-not-in-cplus. (c) is "
+        "prop8.13, strict by thm8.14, and an equivalence for unary predicates by prop8.15",
     )
 
 
@@ -244,8 +244,8 @@ def total_order(effort: Effort, name: str, deciding: Callable[[ComplexEvent], in
     return Finding(
         status,
         "proof",
-        f"docs/theory/strategies.md, two of its three steps by z3 for sets of any size; all {len(sets)} sets of "
-        f"positions below {width}, all triples of them",
+        "docs/theory/strategies.md; z3 proves two of its three steps for sets of any size; all triples of the "
+        f"{len(sets)} sets of positions below {width}",
     )
 
 
@@ -254,7 +254,7 @@ claim(
     "tods21.lem7.1:last",
     "the order of LAST is total",
     "lemma",
-    "Lemma 7.1 is of NXT; section 7.1 defines LAST in the same way, so that it needs its own order to be total",
+    "Lemma 7.1 is about NXT. Section 7.1 defines LAST in the same way, so its order must be total too",
 )(lambda effort: total_order(effort, "last", max))
 
 

@@ -42,7 +42,7 @@ def refuted_by(built: Callable[[CEA], cel.Formula], A: CEA) -> Stream | None:
 
 @claim(
     "tods21.thm6.3",
-    "The formula that the proof of Theorem 6.3 makes of a CEA is valuation-equivalent, without ; + AND ALL UNLESS",
+    "The proof of Theorem 6.3 builds from a CEA a valuation-equivalent formula without ; + AND ALL UNLESS",
     "construction",
 )
 def _(effort: Effort) -> Finding:
@@ -62,7 +62,9 @@ def _(effort: Effort) -> Finding:
 
 
 @claim(
-    "tods21.cor6.4", "IN, FILTER, :, :+, PROJECT, START and OR have all of unary CEL, with its valuations", "corollary"
+    "tods21.cor6.4",
+    "IN, FILTER, :, :+, PROJECT, START and OR express all of unary CEL, with its valuations",
+    "corollary",
 )
 def _(effort: Effort) -> Finding:
     space = replace(SMALL, nodes=3) if effort == "quick" else SMALL
@@ -77,8 +79,8 @@ def _(effort: Effort) -> Finding:
     return Finding(
         "holds",
         "decided",
-        f"{cases} formulas, by the corrected Theorem 6.3, on all streams of A and B, and by the meaning on all to 3 "
-        f"events over 3 tuples; {space.formulas_in_words}",
+        f"{cases} formulas, translated by the corrected Theorem 6.3, on all streams of A and B, and compared with "
+        f"the meaning on all to 3 events over 3 tuples; {space.formulas_in_words}",
     )
 
 

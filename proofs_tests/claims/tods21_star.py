@@ -64,7 +64,10 @@ def with_values(effort: Effort, fails: Callable[[cel.Formula, Stream], bool]) ->
                     cases += 1
                     if fails(phi, S):
                         return None
-    return f"; across variables exhaustive only: {cases} cases, those with a filter of {space.describe()}"
+    return (
+        f"; filters across variables are checked exhaustively only: {cases} cases, those with a filter of "
+        f"{space.describe()}"
+    )
 
 
 def is_empty(A: CEA, B: CEA, phi: cel.Formula) -> bool:
@@ -76,7 +79,7 @@ def intervals(S: Stream) -> Iterator[tuple[int, int]]:
     return ((i, j) for j in range(len(S)) for i in range(j + 1))
 
 
-@claim("tods21.lem8.2", "A valuation of CEL* has the last event of its interval, and none outside", "lemma")
+@claim("tods21.lem8.2", "A valuation of CEL* contains the last event of its interval, and no event outside it", "lemma")
 def _(effort: Effort) -> Finding:
     def fails(phi: cel.Formula) -> bool:
         A = compile_cel(phi, algebra=algebra(phi))
@@ -99,7 +102,7 @@ def _(effort: Effort) -> Finding:
     return replace(found, evidence="proof") if found.status == "holds" else found
 
 
-@claim("tods21.lem8.3", "It does not matter where the evaluation of CEL* starts, up to the first event", "lemma")
+@claim("tods21.lem8.3", "The evaluation of CEL* may start anywhere up to the first event", "lemma")
 def _(effort: Effort) -> Finding:
     def fails(phi: cel.Formula) -> bool:
         A = trim(compile_cel(phi, algebra=algebra(phi)))
@@ -152,7 +155,9 @@ def _(effort: Effort) -> Finding:
         counts[isinstance(answer, InStar)] += 1
         if isinstance(answer, InStar) != seems_to_have_the_property(phi, space.events):
             return Finding("refuted", "exhaustive", show(phi))
-    bound = f"{counts[1]} formulas that have it and {counts[0]} that have not, on all small streams; {space.describe()}"
+    bound = (
+        f"{counts[1]} formulas with the property and {counts[0]} without it, on all small streams; {space.describe()}"
+    )
     return Finding("holds", "exhaustive", bound)
 
 
@@ -160,7 +165,7 @@ def _(effort: Effort) -> Finding:
     "tods21.prop8.5",
     "Every formula of CEL* has the *-property",
     "proposition",
-    "(3) of the proof, which says it of valuations and intervals, is in docs/theory/star.md",
+    "part (3) of the proof, about valuations and intervals, is in docs/theory/star.md",
 )
 def _(effort: Effort) -> Finding:
     also = with_values(effort, violates)

@@ -20,7 +20,7 @@ from proofs_tests.claims.ledger import Effort, Finding, claim, plant
 from proofs_tests.claims.printed_vldb92 import spawned
 from proofs_tests.claims.vldb92_search import LETTERS, expressions
 
-SEEN = "the values are those that an event has had; the machine without a value says nothing of others"
+SEEN = "only values that an event has had count; the machine without a value says nothing about values"
 LARGER = list(
     map(
         parse,
@@ -75,8 +75,8 @@ def _bound(Es: list[expr.Expression], nodes: int, length: int) -> str:
     "vldb92.attr",
     "Collection of all compatible tuples of attribute values",
     "algorithm",
-    reading="by the library: a tuple has the variables in several places, or in the head of the definition; the text "
-    "puts off how tuples are collected",
+    reading="by the library: a tuple has the variables that occur several times, or in the head of the definition. "
+    "The text postpones how tuples are collected",
 )
 def _(effort: Effort) -> Finding:
     nodes, length = (3, 3) if effort == "quick" else (4, 4)
@@ -114,9 +114,9 @@ def _spawned(plan: Symbolic, S: Stream) -> frozenset[int]:
     "vldb92.attr-spawn:several",
     "Machines spawned for the values of several attributes",
     "construction",
-    f"by the library; {SEEN}; the text outlines the machines of two attributes, and says nothing of an event with new "
-    "values for both: it spawns a machine for each choice among them, which goes on with that event and spawns no "
-    "other by it",
+    f"by the library; {SEEN}; the text outlines the machines of two attributes, but not an event with new "
+    "values for both. Here it spawns a machine for each choice among them; that machine processes the event "
+    "but spawns no further one",
 )
 def _(effort: Effort) -> Finding:
     nodes, length = (3, 3) if effort == "quick" else (4, 4)
@@ -133,7 +133,7 @@ def _tuples(text: str, *events: tuple[str, dict[str, Value]]) -> set[tuple[int, 
 SMITH, JONES = ({"name": name} for name in ("smith", "jones"))
 
 
-BY_NAME = "attributes are by name, not by place, so that of hire the name alone is written"
+BY_NAME = "attributes are by name, not by place, so we write only the name of hire"
 
 
 @claim("vldb92.sec6.1:fire-after-hire", "Each hire before a fire gives a compatible tuple (x, w)", "example", BY_NAME)

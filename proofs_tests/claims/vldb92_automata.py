@@ -103,7 +103,7 @@ def agrees(Es: list[expr.Expression]) -> tuple[dict[str, Any] | None, str]:
 
 
 def _construction(name: str, reading: str | None = None) -> None:
-    @claim(f"vldb92.constr:{name}", f"the automaton of the case {name}", "construction", reading)
+    @claim(f"vldb92.constr:{name}", f"the automaton, case {name}", "construction", reading)
     def check(effort: Effort) -> Finding:
         nodes = 2 if effort == "quick" else 3
         Es = rooted(name, nodes)
@@ -170,23 +170,22 @@ for _name in ROOTS:
         _construction(_name)
 _construction(
     "not",
-    "a deterministic automaton is the one of the subset construction on the automata that the text builds; any "
-    "deterministic automaton would do only if no step leads back to its start state, see constr:not-any",
+    "the deterministic automaton comes from the subset construction on the text's automata. Another one serves "
+    "only if no step leads back to its start state (constr:not-any)",
 )
 _construction(
     "prefix",
-    "the start state is not accepting, as section 3 says of all machines; the sequence of primitive events has one "
-    "event at least, see constr:prefix-empty",
+    "the start state is not accepting, as section 3 says of all machines; the sequence of primitive events is "
+    "not empty (constr:prefix-empty)",
 )
 
 
 @claim(
     "vldb92.constr:not-any",
-    "!E from a deterministic automaton for E, in whose start state no step ends",
+    "!E from a deterministic automaton for E with no step into its start state",
     "construction",
-    "the text says a deterministic automaton for E, and means one of its own: those that it builds have no move by an "
-    "event into the start state, and the subset construction keeps that; the automaton of NULL with one state would "
-    "not do",
+    'the text says "a deterministic automaton for E" and means one that it builds: these have no move into '
+    "the start state, and the subset construction keeps this. The one-state automaton of NULL would not serve",
 )
 def _(effort: Effort) -> Finding:
     one_state = printed.Machine(LETTERS, 0, frozenset(), {(0, a): frozenset({0}) for a in LETTERS})
@@ -200,10 +199,10 @@ def _(effort: Effort) -> Finding:
 
 @claim(
     "vldb92.constr:prefix-empty",
-    "prefix(E): the sequence that leads to an accepting state has one event at least",
+    "prefix(E): the sequence that leads to an accepting state has at least one event",
     "construction",
-    "the text says a sequence of primitive events; section 2.3 has E satisfied at an event that follows, so that it is "
-    "not the empty one, with which prefix(first) would take place at the first event",
+    'the text says "a sequence of primitive events". In section 2.3 a later event satisfies E, so the '
+    "sequence is not empty; with an empty one, prefix(first) would take place at the first event",
 )
 def _(effort: Effort) -> Finding:
     E = parse("prefix(first)")
@@ -230,8 +229,8 @@ def _compiled(id_: str, title: str, everywhere: bool) -> None:
         id_,
         title,
         "theorem" if not everywhere else "corollary",
-        "of all operators but /+, which comes behind the corollary and is constr:slashplus, and firstAfter, which has "
-        "it; prefix is as in constr:prefix-empty, and what section 2.3 defines by a formula is by that as corrected",
+        "all operators except /+ (after the corollary, see constr:slashplus) and firstAfter, which uses it. prefix "
+        "is as in constr:prefix-empty. The operators that section 2.3 defines by a formula use it as corrected",
     )
     def check(effort: Effort) -> Finding:
         nodes, length = (3, 3) if effort == "quick" else (4, 4)
@@ -254,7 +253,7 @@ def _compiled(id_: str, title: str, everywhere: bool) -> None:
 
 
 _compiled("vldb92.thm1", "The last event is in E[h] exactly if the deterministic automaton accepts h", False)
-_compiled("vldb92.cor1", "E[h] is where the automaton is in an accepting state", True)
+_compiled("vldb92.cor1", "E[h] is the events at which the automaton is in an accepting state", True)
 
 # --- correlation variables --------------------------------------------------------------------------------------------
 
@@ -281,10 +280,10 @@ IN_CASES: dict[str, list[str]] = {
         "exists x (exists y (relative(b = x, !NULL) and relative(!NULL = y, b and first) and relative(a = y, !NULL)))",
     ],
 }
-ALONE = "a variable that stands alone, for which the text has no construction, is read as !NULL = x"
+ALONE = "the text has no construction for a variable on its own; we read it as !NULL = x"
 ALSO = {
-    "and": "no two variables are at one event in both operands; where they are, the product may fail: thm2",
-    "equated": "of E = x = y the empty move passes x before y, which may fail below an and: thm2",
+    "and": "no two variables share an event in both operands; where they do, the product may fail (thm2)",
+    "equated": "for E = x = y the empty move passes x before y, which may fail below an and (thm2)",
 }
 
 
@@ -310,9 +309,10 @@ for _name, _texts in IN_CASES.items():
 
 @claim(
     "vldb92.thm2",
-    "The marked automaton accepts where E takes place, with no variable in a negated sub-expression",
+    "If no negated sub-expression has a variable, the marked automaton accepts where E takes place",
     "theorem",
-    "of a product of two automata one side makes an empty move at a time; with both at once `a` is not accepted either",
+    "in a product of two automata, one side at a time makes an empty move; with both at once `a` is not "
+    "accepted either",
 )
 def _(effort: Effort) -> Finding:
     E = parse("exists x (exists y (a = x = y and a = y = x))")
@@ -321,7 +321,7 @@ def _(effort: Effort) -> Finding:
     assert found is not None
     by_hand = list(dict.fromkeys([E, *(parse(text) for texts in IN_CASES.values() for text in texts)]))
     wrong, against = agrees(by_hand)
-    bound = f"corrected, the automata of the library, of {len(by_hand)} expressions made by hand, the one of "
+    bound = f"corrected, the automata of the library, of {len(by_hand)} hand-made expressions, the one of "
     bound += f"the counterexample and the {len(by_hand) - 1} of the rows constr-corr, each once: {against}"
     correction = "letters that say which variables are at an event, instead of marks on states"
     status: Status = "holds-corrected" if wrong is None else "refuted"
@@ -332,7 +332,7 @@ def _(effort: Effort) -> Finding:
     "vldb92.slashplus-corr",
     "F /+ E by correlation variables",
     "definition",
-    reading="the text has no quantifier; the variable is bound around the whole",
+    reading="the text has no quantifier; the variable is bound around the whole expression",
 )
 def _(effort: Effort) -> Finding:
     nodes = 2 if effort == "quick" else 3
@@ -352,7 +352,7 @@ def _(effort: Effort) -> Finding:
     "vldb92.corr-general",
     "Correlation variables under a negation have automata too",
     "theorem",
-    "by the library: the text leaves the full construction out",
+    "by the library: the text omits the full construction",
 )
 def _(effort: Effort) -> Finding:
     nodes, length = (4, 4) if effort == "quick" else (5, 5)

@@ -31,7 +31,7 @@ def _example(
 
 
 for _name, (_query, _S, _expected) in examples.EXAMPLES.items():
-    _reading = "without start, which is no a: behind it nothing is left" if _name == "a series" else None
+    _reading = "without start, which is not an a: after it nothing is left" if _name == "a series" else None
     _id = f"vldb92.ex2.4.1:{_name.replace(' ', '-')}"
     _of = "E ^ !prior(!E, E), for E = a" if _name == "a series" else _query
     _example(_id, f"{_name.capitalize()}: {_of}", [(_query, _S, _expected)], _reading)
@@ -41,7 +41,7 @@ _example(
     "vldb92.ex2.4.2:history",
     "Three or more cuts without a raise between: the last two D of a history",
     [(q, "D x D I D D x D D", [7, 8]) for q in _cuts],
-    "the history of the text is a drawing that is lost; the one here is our own",
+    "the drawing of the text's history is missing; ours replaces it",
 )
 
 
@@ -52,16 +52,16 @@ def _(effort: Effort) -> Finding:
 
 @claim(
     "vldb92.discount-corr",
-    "The expression with a correlation variable agrees with both of section 2.4.2",
+    "The expression with a correlation variable agrees with both expressions of section 2.4.2",
     "example",
-    "the text has no quantifier; the variable is bound around the whole",
+    "the text has no quantifier; the variable is bound around the whole expression",
 )
 def _(effort: Effort) -> Finding:
     ok = same(parse(examples.CORRELATED_CUT), *map(parse, _cuts))
     return passed(ok, "on all histories: their minimal automata are equal", "decided")
 
 
-_SCOPE = "∃x is around the whole; the text has no parentheses"
+_SCOPE = "∃x is around the whole expression; the text has no parentheses"
 _example(
     "vldb92.corr:second",
     "The second example of section 5",
@@ -73,7 +73,7 @@ _example(
 
 @claim(
     "vldb92.corr:first",
-    "E, E' and E'' at the last event of h1, h2 and h3; E'' at the end of no history that begins with h1",
+    "E, E' and E'' at the last event of h1, h2 and h3; no history that begins with h1 has E'' at its end",
     "example",
     _SCOPE,
 )
@@ -132,7 +132,7 @@ def _first_differences(query: str, serves: tuple[str, ...], length: int) -> list
     return found
 
 
-FIRST_OF = "the end is where the expression takes place first after the serve"
+FIRST_OF = "the point ends where the expression first takes place after the serve"
 
 
 def _point(id_: str, title: str, printed: str, corrected: str, shown: str, serves: tuple[str, ...], words: str) -> None:
@@ -171,7 +171,7 @@ _point(
 )
 _point(
     "prefix",
-    "The end of a point as the point that cannot go on",
+    "The end of a point: the point cannot go on",
     examples.END_BY_PREFIX_AS_PRINTED,
     examples.END_BY_PREFIX_CORRECTED,
     "s1 front front",
@@ -191,7 +191,7 @@ def _after_a_hit(history: tuple[str, ...]) -> list[int]:
     return [n for m, n in pairwise(seen) if history[m] in ("h1", "h2") and history[n] != "front"]
 
 
-@claim("vldb92.racket:H2", "H2: walls left out, the next event after a hit must be the front wall", "example")
+@claim("vldb92.racket:H2", "H2: ignoring walls, the next event after a hit must be the front wall", "example")
 def _(effort: Effort) -> Finding:
     length, wrong = 4 if effort == "quick" else 5, 0
     histories = [h for n in range(1, length + 1) for h in product(("h1", "h2", "front", "floor", "wall"), repeat=n)]
@@ -242,8 +242,8 @@ for _query, _cases in {
         f"vldb92.airport:{_query}",
         f"{_query} of section 7.2: {AIRPORT[_query]}",
         [(f"{examples.AIRPORT}{_query}(7)", h, at) for h, at in _cases],
-        "as printed, a declaration of one runway does not take back that of the other; the text speaks "
-        "of the last declaration, or of the one previously declared, and has no history with both",
+        "as printed, a declaration for one runway does not cancel the one for the other. The text speaks of the "
+        "last declaration, or of the previous one, and shows no history with both",
     )
 
 _example(

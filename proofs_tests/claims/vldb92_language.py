@@ -77,10 +77,10 @@ AMOUNTS = {"a0": Event("a", {"x": 1}), "a1": Event("a", {"x": 2}), "b": Event("b
 
 @claim(
     "vldb92.sec2:masks",
-    "A mask hides the occurrences that fail it; primitive events exclude each other, and are finitely many, as the "
-    "text assumes",
+    "A mask hides the occurrences that fail it; primitive events exclude each other and are finitely many, as "
+    "the text assumes",
     "definition",
-    "a and a[x > 1] overlap; what excludes each other is a with x > 1, and a without",
+    "a and a[x > 1] overlap; the exclusive events are a with x > 1, and a without",
 )
 def _(effort: Effort) -> Finding:
     nodes, length, cases = *((3, 3) if effort == "quick" else (4, 4)), 0
@@ -127,23 +127,23 @@ def _after_by_pipe(E: expr.Expression) -> expr.Expression:
 
 Rewrite = Callable[[expr.Expression], expr.Expression]
 AT_START = (
-    "start is an event of the history, at which E with a ! may take place, by clause 5; if nothing took place at it, "
-    "f, h, h1, i and j would all stand as printed"
+    "start is an event of the history, at which E with a ! may take place, by clause 5. If nothing took place "
+    "at start, f, h, h1, i and j would stand as printed"
 )
 READINGS = {
-    "f": "start, where a history has it, is its first event; the printed formula has both, start and the event behind "
-    "it; if nothing took place at start, it would stand as printed, as h, h1 and i would",
+    "f": "start, if present, is the first event of a history; the printed formula has both start and the next "
+    "event. If nothing took place at start, it would stand as printed, like h, h1 and i",
     **dict.fromkeys(("h", "h1", "i"), AT_START),
-    "b": "over a and b it is a or b; the text has the words alone",
+    "b": "over a and b it is a or b; the text has only the words",
     "d": "m is 3",
     "e": "m is 3",
-    "j2": "first is by its words, as in derived:f corrected",
-    "l": "where E1 takes place again, what is relative to the E1 before it ends, and nothing takes place, as with /+; "
-    "the words alone have an E2 there too, relative to the E1 before",
-    "a": "the text has the formula alone; its sign is read",
-    "m": "the text has the formula alone; its name is read: E has taken place at an event before",
-    "n": "the text has the formula alone; its name is read: E takes place, or has taken place before",
-    "p": "nothing but E comes before T in the history, start neither, as in the sixth example of section 2.4.1",
+    "j2": "first follows its words, as corrected in derived:f",
+    "l": "as with /+, a new E1 ends what is relative to the previous E1, so nothing takes place there. The words "
+    "alone would have an E2 there too, relative to the previous E1",
+    "a": "the text has only the formula; its sign is read",
+    "m": "the text has only the formula; its name is read: E has taken place at an event before",
+    "n": "the text has only the formula; its name is read: E takes place, or has taken place before",
+    "p": "only E comes before T in the history, not even start, as in the sixth example of section 2.4.1",
 }
 FOR_NTH = "`!NULL` for `any`, and `first` as corrected"
 SHOWN: dict[str, Case] = {"h1": (parse("<1> !b"), ("start", "a"))}
@@ -195,7 +195,7 @@ def _derived(
     title += (
         ": the disjunction of all the primitive events but start"
         if name == "b"
-        else f": its printed formula is as its {said}"
+        else f": its printed formula agrees with its {said}"
     )
 
     @claim(f"vldb92.derived:{name}", title, "definition", READINGS.get(name))
@@ -257,9 +257,9 @@ def _(effort: Effort) -> Finding:
 
 @claim(
     "vldb92.derived:o",
-    "prefix(E): a history to come has E at an event after the one at hand",
+    "prefix(E): some future history has E at an event after the current one",
     "definition",
-    reading="histories to come are looked for to 3 events more, of the letters a, b and c",
+    reading="we search futures of up to 3 more events, of the letters a, b and c",
 )
 def _(effort: Effort) -> Finding:
     small = [*expressions(3), AFTER_A]

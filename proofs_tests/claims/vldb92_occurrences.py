@@ -30,20 +30,19 @@ ROOTS: dict[str, tuple[type[expr.Expression], Reading, str | None]] = {
     "not": (expr.ExpressionNot, MENDED, None),
 }
 PARTS = (
-    "there is no tuple of A that runs from f_k to e_k; one that ends earlier is a tuple for a part of the "
-    "sub-history, and would forbid !A at every event after it"
+    "no tuple of A runs from f_k to e_k. One that ends earlier belongs to a part of the sub-history, and would "
+    "forbid !A at every later event"
 )
 OPERANDS = (
-    "the tuples of its operands are those of the clauses as corrected, since with the clause of an event as printed "
-    "an operand may have none at all"
+    "its operands have the tuples of the corrected clauses; with the printed clause for an event, an operand "
+    "may have none"
 )
 EFFECTIVE = (
-    "the e_1 of a round, of which clause 3.4 has succ(e_1) and clause 3.5 the eid, is its effective one, as clause 3 "
-    "names it of e_k, and so is the E entry of the last paragraph where E is relative+: by the letter it is a sequence "
-    "of tuples there too, and relative+ would take place nowhere; the slip is that of clauses 2 and 4, in a clause "
-    "that has the word"
+    "the e_1 of a round (clause 3.4 uses succ(e_1), clause 3.5 its eid) is its effective one, as clause 3 says "
+    "of e_k. So is the E entry of the last paragraph if E is relative+: read literally it is a sequence of "
+    "tuples, and relative+ would take place nowhere. Clauses 2 and 4 have the same slip; clause 3 has the word"
 )
-SILENT = "where an operand is relative+ the clause as printed says nothing of its tuples, and is taken as not satisfied"
+SILENT = "if an operand is relative+, the printed clause says nothing about its tuples, and we take it as not satisfied"
 READINGS = {
     "event": None,
     "not": f"{PARTS}; {OPERANDS}",
@@ -54,7 +53,7 @@ READINGS = {
 
 def _clause(name: str, root: type[expr.Expression], as_printed: Reading, correction: str | None) -> None:
     """The clause as printed; what else is wrong in print is mended, so that each clause answers for itself."""
-    title = f"occurrence tuples of {name} are there where it takes place"
+    title = f"occurrence tuples of {name} exist where it takes place"
 
     @claim(f"vldb92.occ:{name}", title, "definition", READINGS[name])
     def check(effort: Effort) -> Finding:

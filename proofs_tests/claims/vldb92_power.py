@@ -71,22 +71,23 @@ def _counts(A: DFA) -> bool:
 RELATIVE = (lambda E, F: expr.Relative((E, F)),)
 LACKING: dict[str, tuple[str, Callable[[DFA], bool], int, list[expr.Expression], str]] = {
     "not": (
-        "what takes place at the end of h does so at the end of every g h, by induction: a, b and NULL ask the last "
-        "event alone, an and both sides, and relative and relative+ find behind g the events that they find in h",
+        "what takes place at the end of h also does at the end of every g h, by induction. a, b and NULL test only "
+        "the last event, and tests both sides, and relative and relative+ find after g the events that they find "
+        "in h",
         _also_behind,
         5,
         expressions(5, unary=[expr.RelativePlus], leaves=BASE),
         "!relative(!NULL, !NULL)",
     ),
     "relative": (
-        "it depends on the last event alone",
+        "an expression depends on the last event only",
         _by_last_event,
         5,
         expressions(5, binary=[expr.ExpressionAnd], leaves=BASE),
         "relative(a, b)",
     ),
     "relative+": (
-        "only star-free (counter-free) sets can be said, and (aa)+ is not one",
+        "only star-free (counter-free) sets can be expressed, and (aa)+ is not one",
         lambda A: not _counts(A),
         4,
         expressions(4, unary=[expr.ExpressionNot], leaves=BASE),
@@ -98,13 +99,12 @@ LACKING: dict[str, tuple[str, Callable[[DFA], bool], int, list[expr.Expression],
 def _minimal(
     name: str, title: str, has: Callable[[DFA], bool], nodes: int, without: list[expr.Expression], witness: str
 ) -> None:
-    @claim(f"vldb92.minimal:{name}", f"without {name} less can be said", "theorem")
+    @claim(f"vldb92.minimal:{name}", f"without {name}, less can be expressed", "theorem")
     def check(effort: Effort) -> Finding:
         ok = all(has(compile_expression(E)) for E in without) and not has(compile_expression(parse(witness)))
         bound = (
-            f"without it {title}: decided for {len(without)} expressions, all to {nodes} nodes over a, b and NULL "
-            f"with the other three operators; "
-            f"{witness} is otherwise"
+            f"without it, {title}: decided for {len(without)} expressions, all to {nodes} nodes over a, b and NULL "
+            f"with the other three operators; {witness} is otherwise"
         )
         return passed(ok, bound, "proof" if name == "not" else "exhaustive")
 
@@ -113,7 +113,7 @@ for _name, _lacking in LACKING.items():
     _minimal(_name, *_lacking)
 
 
-@claim("vldb92.minimal:and", "without and less can be said", "theorem")
+@claim("vldb92.minimal:and", "without and, less can be expressed", "theorem")
 def _(effort: Effort) -> Finding:
     """An operator's language up to a length depends on its operands' up to that length: all of them can be listed."""
     words = list(histories(2))
@@ -132,8 +132,8 @@ def _(effort: Effort) -> Finding:
     ok = language(parse("a and !relative(!NULL, !NULL)")) not in found
     return passed(
         ok,
-        f"without it there are {len(found)} of the {2 ** len(words)} sets of histories to 2 events over a and b; that "
-        "of a and !relative(!NULL, !NULL), which is the single event a, is not among them",
+        f"without it, it expresses {len(found)} of the {2 ** len(words)} sets of histories to 2 events over a and "
+        "b; that of a and !relative(!NULL, !NULL), which is the single event a, is not among them",
         "decided",
     )
 
@@ -155,7 +155,7 @@ def _regexes(nodes: int) -> list[tuple[str, expr.Expression]]:
     "vldb92.regular:from",
     "Every regular expression without ε has an event expression",
     "theorem",
-    "by the library's automata of event expressions, which regular:to checks against the meaning",
+    "by the library's automata of event expressions, which regular:to compares with the meaning",
 )
 def _(effort: Effort) -> Finding:
     nodes = 4 if effort == "quick" else 5
@@ -181,7 +181,7 @@ def _(effort: Effort) -> Finding:
     "vldb92.regular:to",
     "Every event expression has a finite automaton",
     "theorem",
-    "by the library; as printed it is thm1",
+    "by the library; thm1 checks the printed construction",
 )
 def _(effort: Effort) -> Finding:
     nodes = 3 if effort == "quick" else 4
