@@ -44,7 +44,7 @@ def require_kind(name: str, value: object, kind: type | UnionType, wanted: str) 
 def require_whole(name: str, value: object, least: int = 0) -> None:
     """Raise IllFormed unless the value is a whole number from `least` to MOST."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-        raise IllFormed(f"{name}: expected a whole number from {least} on, not {short_repr(value)}")
+        raise IllFormed(f"{name}: expected a whole number of at least {least}, not {short_repr(value)}")
     if int(value) > MOST:
         raise IllFormed(f"{name}: expected at most 10**18, not {short_repr(value)}")
 
@@ -53,7 +53,7 @@ def require_seconds(name: str, value: object) -> None:
     """Raise IllFormed unless the value is a number of at least 0 that fits in a float."""
     try:
         if isinstance(value, bool) or not isinstance(value, Real) or not float(value) >= 0:
-            raise IllFormed(f"{name}: expected a number from 0 on, not {short_repr(value)}")
+            raise IllFormed(f"{name}: expected a number of at least 0, not {short_repr(value)}")
     except OverflowError:
         raise IllFormed(f"{name}: expected a number that fits in a float, not {short_repr(value)}") from None
 
@@ -150,7 +150,7 @@ class Budget:
             if "set_int_max_str_digits" in str(error):  # Python's message for a number that is too long to write
                 digits = sys.get_int_max_str_digits()
                 raise BudgetExceeded(
-                    f"a whole number of more than {digits} digits is too long to be written; use smaller numbers"
+                    f"the whole number has more than {digits} digits, too many to print; use smaller numbers"
                 ) from None
             raise
         finally:

@@ -222,9 +222,7 @@ class Stream(Sequence[Event]):
                 raise InputError(reason)
         for name, attribute in self.renamed.items():
             if folded is not None and name.casefold() in folded:
-                raise InputError(
-                    f"the field {name!r} is read as the attribute {attribute}: write {attribute} in its place"
-                )
+                raise InputError(f"the field {name!r} is read as the attribute {attribute}: write {attribute} instead")
         return self
 
     def _add_elements(self, names: Iterable[str]) -> None:

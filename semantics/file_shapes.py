@@ -67,12 +67,12 @@ LINE_LOGS: Sequence[tuple[re.Pattern[bytes], str]] = (
     (re.compile(rb"<\d{1,3}>\d? ?"), "it is a log of syslog"),
     (re.compile(rb"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d "), "it is a log of syslog"),
     (re.compile(rb"(CEF|LEEF):\d"), "it is a log in CEF or LEEF"),
-    (re.compile(rf'[^\n]* \[{DAY}:[^\]\n]*\] "'.encode()), "it is an access log in a format of its own"),
+    (re.compile(rf'[^\n]* \[{DAY}:[^\]\n]*\] "'.encode()), "it is an access log in an unknown format"),
     (re.compile(rb"\[[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d [\d:.]+ \d{4}\] \["), "it is the error log of a web server"),
     (re.compile(rb"\d{4}/\d\d/\d\d [\d:]{8} \[\w+\] \d+#"), "it is the error log of a web server"),
     (
         re.compile(rb"\[?\d{4}-\d\d-\d\d[ T][\d:]{8}[,.]\d+\]? .*\b(TRACE|DEBUG|INFO|WARN|ERROR)\b"),
-        "it is a log of a program",
+        "it is the log of a program",
     ),
 )
 """The beginning of the lines of each kind of log without columns, and the name of the kind."""

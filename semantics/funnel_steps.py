@@ -87,7 +87,7 @@ def parse_step(text: object) -> FunnelStep:
     ('add to cart', 'add to cart')
     """
     if not isinstance(text, str):
-        raise IllFormed(f"a step is a text, as 'view' or 'view[price > 3]', not {text!r}")
+        raise IllFormed(f"a step is a text such as 'view' or 'view[price > 3]', not {text!r}")
     if not encodable(text):
         half = next(i for i, character in enumerate(text) if not encodable(character))
         raise _in_step("a character is not valid Unicode", text, Span(half, half + 1))
@@ -135,7 +135,7 @@ def parse_window(given: object) -> FunnelWindow:
         seconds = given / timedelta(seconds=1)
         given = f"{int(seconds) if seconds == int(seconds) else seconds!r} seconds"
     if not isinstance(given, str):
-        raise IllFormed(f"within: expected a text as '7 days', not {given!r}")
+        raise IllFormed(f"within: expected a text such as '7 days', not {given!r}")
     text = re.sub(r"(?i)\bevents?\b", "EVENTS", given.strip())
     text = re.sub(r"(?i)(seconds?|minutes?|hours?|days?)$", lambda unit: unit[0].lower(), text)
     try:

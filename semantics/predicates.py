@@ -689,7 +689,7 @@ def never_true(
     never = [R for R in known if not outcomes(predicate, partial(_possible, R=R, schema=schema))[0]]
     for R in sorted(always.intersection(never))[:1] if each else ():
         have = format_names([a for a in schema.types[R] if a != TIME])
-        every = f"and a condition on {holder} has to hold of every event of {holder}"  # tods21, Definition 4.1
+        every = f"and a condition on {holder} must be true for every event of {holder}"  # tods21, Definition 4.1
         message = f"{holder} always holds an event of {R}, for which this is never true, {every}; {R} has {have}"
         yield Problem("attribute", message, span)
         return
@@ -748,7 +748,7 @@ def time_problems(schema: Schema | None, span: Span | None) -> Iterator[Problem]
 def number_problems(term: Term, schema: Schema | None, span: Span | None) -> Iterator[Problem]:
     """Yield a problem if a term has to be a number, but has another kind under the schema."""
     if schema is not None and (known := _kind_of_predicate(term, schema)) not in (None, "number"):
-        yield Problem("arithmetic", f"{show_term(term)} is a {known}, where a number is needed", span)
+        yield Problem("arithmetic", f"{show_term(term)} is a {known}, but a number is needed", span)
 
 
 def _compared_with(

@@ -139,8 +139,8 @@ class Schema:
                 seen = attributes.setdefault(name, new)
                 if (both := joined(seen, new)) is None:
                     raise InputError(
-                        f"event {position}, attribute {name!r}: {new}, where an earlier {event.type} has {seen}; "
-                        "an attribute has one type, so rename one of the two"
+                        f"event {position}, attribute {name!r}: {new}, but an earlier {event.type} has {seen}; an "
+                        "attribute has one type, so rename one of the two"
                     )
                 attributes[name] = both
         floats = {name for attributes in types.values() for name, kind in attributes.items() if kind == "float"}

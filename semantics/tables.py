@@ -283,8 +283,8 @@ def _table(source: CsvSource) -> tuple[list[str], list[list[str]], list[int]]:
 
 def _warn_of_unnamed(file: str, unnamed: Sequence[int], has_values: bool) -> None:
     places = ", ".join(str(i + 1) for i in unnamed)
-    what = "without a name in line 1" if has_values else "without name and values"
-    warnings.warn(InputWarning(f"{file}: left out {what}: column {places}"), stacklevel=5)
+    why = "no name in line 1" if has_values else "no name and no values"
+    warnings.warn(InputWarning(f"{file}: ignored column {places}: {why}"), stacklevel=5)
 
 
 @dataclass(frozen=True)

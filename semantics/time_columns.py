@@ -410,7 +410,7 @@ def _number(value: Value, row: int) -> int | float:
             raise BadTime(row, f"{quote_text(value)} is not a time; {FORMS}")
         return int(value) if IS_WHOLE.fullmatch(value) else float(value)
     if isinstance(value, datetime):
-        raise BadTime(row, f"the time is {value}, where others are numbers; write all times of a stream in one form")
+        raise BadTime(row, f"the time is {value}, but others are numbers; write all times of a stream in one form")
     return value
 
 
@@ -431,7 +431,7 @@ def rename_fields(names: Sequence[str], reserved: Mapping[str, str], name: str) 
             )
             for other in names:
                 if other.strip() == column:
-                    hint = f"; the blanks around {other!r} belong to its name: leave them out"
+                    hint = f"; the blanks around {other!r} belong to its name: remove them"
             there = f"the columns are {', '.join(names)}" if names else "there are no columns"
             raise InputError(f"{name}: no column {column!r} for {purpose}; {there}{hint}")
     found = [reserved.get(column, column) for column in names]

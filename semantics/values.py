@@ -74,7 +74,7 @@ NANOSECONDS_OUT_OF_RANGE = (
 )
 """What is wrong with a time, as the end of a message."""
 
-BLANKS = "; the blanks around it belong to the value: leave them out"
+BLANKS = "; the blanks around it belong to the value: remove them"
 
 
 def quote_text(text: str) -> str:

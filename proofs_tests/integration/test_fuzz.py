@@ -162,7 +162,7 @@ def test_one_query_is_asked_on_all_short_streams(tmp_path: Path) -> None:
     engine[-1:] = [untyped(engine[-1])]
     done = fuzz("--query", "A+ ; B", "--all-streams", "4", *engine)
     assert done.returncode == 1, done.stderr
-    assert " of 120 streams are answered wrongly, the shortest A A B" in done.stdout
+    assert " of 120 streams get a wrong answer, the shortest A A B" in done.stdout
     found = json.loads(fuzz("--query", "A+ ; B", "--all-streams", "3", "--json", *engine).stdout.splitlines()[0])
     assert (found["summary"]["asked"], found["summary"]["wrong"]) == (39, 1)
 

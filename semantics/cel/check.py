@@ -166,7 +166,9 @@ def _all(types: Types) -> frozenset[str]:
 def _unbound(variables: frozenset[str], types: Types, span: Span | None) -> Iterator[Problem]:
     bound = ", ".join(sorted(types)) or "no variable"
     for A in sorted(variables - types.keys()):
-        yield Problem("unbound", f"nothing here binds {A}; bound are {bound}", span, find_nearest_name(A, types))
+        yield Problem(
+            "unbound", f"{A} is not bound here; the bound variables are {bound}", span, find_nearest_name(A, types)
+        )
 
 
 def _definite(phi: cel.Formula) -> Types:
@@ -246,7 +248,9 @@ def unused(phi: cel.Formula) -> Iterator[Problem]:
         match psi:
             case cel.In(inner, A):
                 if A not in asked:
-                    message = f"{A} is bound here and nothing uses it: no filter around it names it, no output has it"
+                    message = (
+                        f"{A} is bound here but never used: no filter around it names it, and no output contains it"
+                    )
                     yield Problem("unused", message, psi.span)
                 pending.append((inner, _Asked(asked.only, asked.hidden | {A})))
             case cel.Filter(inner, condition):

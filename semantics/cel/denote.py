@@ -109,7 +109,7 @@ def _as_set(events: Events) -> Events:
 
 
 def _missing(atom: cel.Named, predicates: Predicates) -> Unsupported:
-    known = f"registered are {', '.join(sorted(predicates))}" if predicates else "none is registered"
+    known = f"the registered predicates are {', '.join(sorted(predicates))}" if predicates else "none is registered"
     return Unsupported(f"the predicate {atom.name} is not registered; {known}", atom.span)
 
 
@@ -120,15 +120,15 @@ def _function(atom: cel.Named, predicates: Predicates) -> Callable[..., bool]:
     if isinstance(function, WithRepetitions):
         function = function.function
     if not callable(function):
-        raise IllFormed(f"the predicate {atom.name} is {function!r}; it has to be a function", atom.span)
+        raise IllFormed(f"the predicate {atom.name} is {function!r}; it must be a function", atom.span)
     try:
         inspect.signature(function).bind(*atom.variables)
     except TypeError:
         wants = inspect.signature(function)
         number = len(atom.variables)
         raise IllFormed(
-            f"the predicate {atom.name} is given {number} variable{'s' if number != 1 else ''}, "
-            f"and its function takes {wants}",
+            f"the predicate {atom.name} is given {number} variable{'s' if number != 1 else ''}, but its function "
+            f"takes {wants}",
             atom.span,
         ) from None
     except ValueError:  # a built-in function may not tell its signature: then the call itself will

@@ -114,7 +114,7 @@ def _broken_tests(condition: eql.Condition) -> Iterator[Broken]:
                         if block.value is not None:
                             yield f'{text} is not a block of addresses, as in "10.0.0.0/8"', block.span
             case eql.FieldComparison(comparator, _, eql.FieldConstant(None)) if comparator not in ("==", "!="):
-                yield f"null cannot be compared by {comparator}; use == or !=", node.span
+                yield f"null cannot be compared with {comparator}; use == or !=", node.span
             case _ if not isinstance(node, eql.Condition):
                 raise TypeError(node)
     yield from _no_truth(condition)

@@ -86,7 +86,7 @@ def _variables(E: expr.Expression) -> Iterator[Problem]:
         case expr.Equated(F, x) if x in free_variables(F):
             yield Problem("unsafe", f"{x} occurs in the expression that is equated with {x}", E.span)
         case expr.Exists(x, F) if x not in free_variables(F):
-            yield Problem("unbound", f"nothing is equated with {x}; leave out exists {x}", E.span)
+            yield Problem("unbound", f"no expression is equated with {x}; remove `exists {x}`", E.span)
 
 
 def _types(E: expr.Expression, schema: Schema) -> Iterator[Problem]:

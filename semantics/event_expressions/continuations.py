@@ -379,7 +379,7 @@ class Machine:
                     self._body(E), state, letter, bind_parameters(self.definitions[name].parameters, arguments, b)
                 )
             case expr.Let():
-                raise ValueError("a definition must stand at the beginning of a text, not inside an expression")
+                raise ValueError("put a definition at the beginning of a text, not inside an expression")
             case _:
                 assert_never(E)
 

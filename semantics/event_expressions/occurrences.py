@@ -166,7 +166,7 @@ class Occurrences:
                 for choice in self.choices(definition.body, definition.parameters, h, e, inner):
                     yield from self._all(E, h, e, [(definition.body, h, e, choice)], choice)
             case expr.Let():
-                raise ValueError("a definition must stand at the beginning of a text, not inside an expression")
+                raise ValueError("put a definition at the beginning of a text, not inside an expression")
             case _:
                 assert_never(E)
 

@@ -90,11 +90,11 @@ class _Scope:
                     raise ParseError(f"{name} has {self.known[name]} parameters, but {len(given)} are given", E.span)
                 return expr.ExpressionNamed(name, given, span=E.span)
             case expr.Primitive(name) if name in self.later:
-                raise ParseError(f"{name} is used here but defined further on; define it before its use", E.span)
+                raise ParseError(f"{name} is used before its definition; move the definition to the front", E.span)
             case expr.Equated(expr.Primitive(X), Y) if _is_constraint(E, self.attributes):
                 return expr.Constraint(Comparison("=", Attribute(X), Attribute(Y)), span=E.span)
             case expr.Exists(x) if x in self.attributes:
-                raise ParseError(f"{x} cannot stand both for an event and for the value of an attribute", E.span)
+                raise ParseError(f"{x} cannot be both an event and the value of an attribute", E.span)
             case expr.Exists(x):
                 bound |= {x}
         return expr.rebuilt(E, tuple(self.resolve(F, bound) for F in expr.children(E)))

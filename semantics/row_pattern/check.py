@@ -534,7 +534,7 @@ def _inside(e: rows.Physical | rows.Logical | rows.RowAggregate) -> Iterator[Pro
         if isinstance(node, rows.Physical | rows.Logical | rows.RowAggregate | rows.Count):
             yield Problem(
                 "navigation",
-                f"{show_expression(node)} cannot stand inside {text}",
+                f"{show_expression(node)} cannot be used inside {text}",
                 node.span or e.span,
                 advice=advice,
             )

@@ -780,19 +780,19 @@ def _misplaced(text: str, part: str, span: Span, tokens: Sequence[Token]) -> str
     there = [TERMINALS[token.type] for token in before if token.type in TERMINALS]
     order = list(PARTS)
     if ONLY_IN.get(part, clause) != clause:
-        return f"{words} can stand only in {ONLY_IN[part]} (…)"
+        return f"{words} can be used only in {ONLY_IN[part]} (…)"
     if part in there:
-        return f"{words} stands here a second time"
+        return f"{words} occurs here a second time"
     for one in there:
         if order.index(one) > order.index(part):
-            return f"{part} must stand before {one}"
+            return f"{part} must come before {one}"
     if there[-1:] == ["MEASURES"] and before[-2].type != "_AS":
         missing = "the name" if before[-1].type == "_AS" else "AS"
         return f"{missing} is missing before {words}: a measure is an expression AS name"
     for one in REQUIRED[clause]:
         if one not in there and order.index(one) < order.index(part):
             is_later = _later(text, one, span.end)
-            return f"{one} must stand before {part}" if is_later else f"{one} is missing before {part}"
+            return f"{one} must come before {part}" if is_later else f"{one} is missing before {part}"
     return SKIP if part == "AFTER MATCH SKIP" or before[-1].type == "SKIP_VARIABLE" else None
 
 
@@ -846,9 +846,9 @@ def parse(
 
 
 MISPLACED = {
-    RowStructure: "STRUCT can stand only in an ARRAY_AGG, FIRST or LAST that is a whole measure",
-    RowPosition: "MATCH_ROW_NUMBER() can stand only in MEASURES, as the whole argument of FIRST, LAST, MIN, MAX or "
-    "ARRAY_AGG, or as a field of STRUCT",
+    RowStructure: "STRUCT can be used only in an ARRAY_AGG, FIRST or LAST that is a whole measure",
+    RowPosition: "MATCH_ROW_NUMBER() can be used only in MEASURES, as the whole argument of FIRST, LAST, MIN, MAX "
+    "or ARRAY_AGG, or as a field of STRUCT",
 }
 
 

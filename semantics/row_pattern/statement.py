@@ -547,7 +547,7 @@ def _expression(text: str, span: Span, dialect: SqlDialect, aggregates: bool = F
         counted = aggregates and isinstance(e, rows.Count | rows.RowAggregate)
         if isinstance(e, rows.Lookup) and not counted and not isinstance(e, rows.RowColumn):
             raise Unsupported(
-                f"{show_expression(e)} can stand only in MEASURES or DEFINE, not around the clause", e.span
+                f"{show_expression(e)} can be used only in MEASURES or DEFINE, not around the clause", e.span
             )
     return expression
 

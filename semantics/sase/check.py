@@ -195,7 +195,7 @@ def _aggregated(q: sase.SaseQuery, a: pred.Attribute, types: Types, span: Span |
     """Yield a problem if the aggregate is not defined for values of the attribute's kind."""
     match a, _attribute_type(a, q, types):
         case sase.SaseAggregate(function="sum" | "avg"), ("string" | "bool" | "timestamp") as known:
-            yield Problem("arithmetic", f"{show_attribute(a)}: {a.name} is a {known}, where a number is needed", span)
+            yield Problem("arithmetic", f"{show_attribute(a)}: {a.name} is a {known}, but a number is needed", span)
         case sase.SaseAggregate(function="min" | "max" | "highest" | "lowest"), "bool":
             yield Problem("order", f"{show_attribute(a)}: {a.name} is a bool, and Booleans have no order", span)
 
@@ -298,7 +298,7 @@ def _strategies(q: sase.SaseQuery) -> Iterator[Problem]:
         if a not in components:
             yield _unknown(q, a, argument.span)
         elif argument.cut and not (components[a].kleene and not components[a].negated):
-            message = f"{a}!: only a Kleene plus without ~ can be cut short"
+            message = f"{a}!: `!` is only for a Kleene plus without ~"
             yield Problem("strategy", message, argument.span)
     for a in [a for a, n in times.items() if n > 1]:
         span = [argument.span for argument in arguments if argument.variable == a][1]
@@ -355,7 +355,7 @@ def _conjunct(q: sase.SaseQuery, p: Predicate, underlined: bool, span: Span | No
     for a in mentioned:
         if _moving(a) and (a.variable != last or 3 in ranks):
             while_ = f"{last} is selected" if a.variable != last else f"{last} is complete"
-            message = f"{show_attribute(a)} in {text}: there is no i when {while_}"
+            message = f"{show_attribute(a)} in {text}: i has no meaning when {while_}"
             yield Problem("reference", message, span)
             return
     aggregated = next((a for a in mentioned if isinstance(a, sase.SaseAggregate)), None)
@@ -416,7 +416,7 @@ def _complete(q: sase.SaseQuery, mentioned: Iterable[Attribute], clause: str, sp
             yield from wrong
         elif _moving(a):
             yield Problem(
-                "reference", f"{show_attribute(a)} in {clause}: there is no i once the match is complete", span
+                "reference", f"{show_attribute(a)} in {clause}: i has no meaning once the match is complete", span
             )
         elif a.variable in negated(q):
             message = f"{show_attribute(a)} in {clause}: {a.variable} is negated, so a match has no {a.variable}"
@@ -453,12 +453,12 @@ def _streams(q: sase.Tree) -> Iterator[Problem]:
     makers = index_by_stream(q)
     named = Counter(name for query in queries_of(q) if (name := stream_of(query)) is not None)
     for name in [name for name, times in named.items() if times > 1]:
-        yield Problem("twice", f"two queries make a stream {name}", makers[name].span)
+        yield Problem("twice", f"two queries write the stream {name}", makers[name].span)
     sources = False
     for query in queries_of(q):
         parts = blocks_of(query)
         if len({part.returned.stream for part in parts} - {None}) > 1:
-            yield Problem("twice", "the parts of a UNION make one stream, but give it different names", query.span)
+            yield Problem("twice", "the parts of a UNION write one stream, but give it different names", query.span)
         if len({source_of(part) for part in parts}) > 1:
             yield Problem("stream", "the parts of a UNION read different streams", query.span)
         for part in parts:
@@ -467,7 +467,7 @@ def _streams(q: sase.Tree) -> Iterator[Problem]:
                 known = ", ".join(makers) or "none"
                 yield Problem(
                     "stream",
-                    f"no query makes a stream {name}; there is {known}",
+                    f"no query writes a stream {name}; there is {known}",
                     part.span,
                     find_nearest_name(name, makers),
                 )

@@ -156,7 +156,7 @@ def _require_known_keys(text: str, start: int, document: Mapping[str, Any]) -> N
     for key in map(str, body) if isinstance(body, dict) else ():
         if key not in CORRELATION:
             meant = find_nearest_name(key, CORRELATION)
-            message = f"{key!r} has no meaning in a correlation, which has {', '.join(CORRELATION)}"
+            message = f"{key!r} is not a key of a correlation, which has {', '.join(CORRELATION)}"
             place = re.compile(rf"""[\s{{,'"]{re.escape(key)}['"]?\s*:""").search(text, start)
             span = _line_at(text, text.rfind("\n", 0, place.start() + 1) + 1 if place else start)
             raise Unsupported(message if meant is None else f"{message}; did you mean {meant}?", span)
@@ -241,8 +241,8 @@ def _correlation(rule: Any, parts: tuple[SigmaRule, ...], more: tuple[Threshold,
         raise Unsupported(f"{_name(rule)}: the correlation type {kind} is not supported")
     if not hasattr(condition, "op"):
         raise Unsupported(
-            f"{_name(rule)}: the specification allows no and, or, not in the condition of a correlation; "
-            "write several correlations, of which one refers to the others"
+            f"{_name(rule)}: the specification allows no and, or, not in the condition of a correlation; write "
+            "several correlations, and let one refer to the others"
         )
     if not parts:
         raise IllFormed(f"{_name(rule)}: a correlation must refer to at least one rule")

@@ -132,11 +132,11 @@ class ConformArguments:
         "--reading",
         multiple=True,
         metavar="AXIS=VALUE",
-        help="Another answer to an open question of SASE+, as window=closed, or MATCH_RECOGNIZE, as nulls=last; "
-        "may be given again.",
+        help="Another answer to an open question of SASE+, such as window=closed, or MATCH_RECOGNIZE, such as "
+        "nulls=last; may be given again.",
     )
     baseline: Path | None = option(
-        "--baseline", type=FILE, help="A run stored with --json: its failures are known, and do not count."
+        "--baseline", type=FILE, help="A run stored with --json. Its failures are known and do not count."
     )
     as_json: bool = option("--json", is_flag=True, help="Print the summary and one object per case, a line each.")
     html: Path | None = option("--html", type=OUTPUT, help="Write an HTML page to this file.")
@@ -588,7 +588,7 @@ def _note(name: str, finding: AxisFinding, profile: EngineProfile) -> str:
         apart = "they differ only in answers that also depend on an axis for which no value fits"
         notes.append(f"{', '.join(finding.alike)}: {apart}")
     elif finding.alike:
-        notes.append(f"or {', '.join(finding.alike)}: no question that was asked distinguishes them")
+        notes.append(f"or {', '.join(finding.alike)}: no question distinguishes them")
     if finding.by_type:
         types = (f"{' or '.join(values)} for {kind}" for kind, values in finding.by_type.items())
         notes.append(f"the types differ: {', '.join(types)}")

@@ -138,7 +138,7 @@ def _print(old: RuleFolder, new: RuleFolder, compared: list[ComparedRule]) -> No
         counted += [f"{number} {word}"] if number else []
     if bad_rules := len(old.unreadable) + len(new.unreadable):
         counted.append(f"{bad_rules} not read")
-    other = f"; {new.other} in other languages were not looked at" if new.other else ""
+    other = f"; {new.other} in other languages were skipped" if new.other else ""
     echo(f"{', '.join(counted)}{other}")
 
 

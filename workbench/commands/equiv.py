@@ -66,7 +66,7 @@ class EquivArguments:
     right: str = argument()
     language: str = language()
     language_right: str | None = option(
-        "--language-right", type=LanguageChoice(), help="The language of RIGHT, if it is another."
+        "--language-right", type=LanguageChoice(), help="The language of RIGHT, if it differs."
     )
     dialect: str | None = sql_dialect(of="LEFT, and of RIGHT if --dialect-right is not given")
     dialect_right: str | None = sql_dialect("--dialect-right", of="RIGHT")
@@ -147,7 +147,7 @@ def equiv_command(args: EquivArguments) -> int:
     if file is not None and isinstance(verdict, Equivalent | Contained):
         write_whole(file, verdict.certificate.to_json() + "\n")
     elif file is not None:
-        echo(f"{file} is not written: only a proved claim has a certificate", error=True)
+        echo(f"{file} was not written: only a proved claim has a certificate", error=True)
     languages = args.language, args.language_right or args.language
     texts = formulas_by_cel(args.left, args.right, languages)
     if args.as_json:

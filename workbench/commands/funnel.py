@@ -54,12 +54,12 @@ class FunnelArguments:
         "--between", metavar='"not STEP"', help="No such event may occur from the first step to the last."
     )
     mode: str | None = once(
-        "--mode", type=ChoiceOption(list(MODES)), help="Compute levels as ClickHouse's windowFunnel does in this mode."
+        "--mode", type=ChoiceOption(list(MODES)), help="Compute levels like ClickHouse's windowFunnel in this mode."
     )
     split: str | None = once(
         "--split", metavar="ATTRIBUTE", help="Print a table for each value of this attribute at the first step."
     )
-    why: str | None = once("--why", metavar="KEY", help="Say how far this key got, and why no further.")
+    why: str | None = once("--why", metavar="KEY", help="Explain how far this key got, and why no further.")
     output: Path | None = option(
         "--output", "-o", type=OUTPUT, help="Write the keys (.csv, .parquet) or a drawing (.svg, .html) to a file."
     )

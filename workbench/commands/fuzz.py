@@ -326,7 +326,7 @@ def _print_streams_json(name: str, query: str, found: StreamSearch) -> None:
 def _print_streams(name: str, query: str, found: StreamSearch, held: Mapping[str, str]) -> None:
     console = screen(soft_wrap=True)
     console.print(f"{name}: {query} on all short streams", style="bold")
-    text = f"{len(found.wrong):,} of {found.asked:,} streams are answered wrongly"
+    text = f"{len(found.wrong):,} of {found.asked:,} streams get a wrong answer"
     if (shortest := found.shortest) is not None:
         text += f", the shortest {' '.join(event['type'] for event in shortest.case.events)}"
     console.print(text)
@@ -408,7 +408,7 @@ class FuzzArguments:
         "--stop-after",
         type=AtLeast(1),
         default=10,
-        help="Stop after so many causes, or five times as many disagreements.",
+        help="Stop after this many causes, or five times as many disagreements.",
     )
     max_seconds: float | None = option(
         "--max-seconds",
@@ -807,7 +807,7 @@ def _print(name: str, plan: CampaignPlan, call: FuzzArguments, summary: Summary,
         console.print("no case could be compared")
     elif summary.too_few:
         compared = f"{summary.agreed + summary.disagreement_count:,} of {plural(summary.cases, 'case')}"
-        console.print(f"only {compared} could be compared, which says little about the engine; give another --profile")
+        console.print(f"only {compared} could be compared, too few to judge the engine; give another --profile")
     console.print(f"{summary.per_second:,.0f} cases per second, {summary.seconds:.1f} s")
 
 

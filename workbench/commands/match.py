@@ -182,7 +182,7 @@ def match_command(args: MatchArguments) -> int:
     schema = source.schema_for(args.language)
     chosen = pasted is not None and pasted.below is not None
     if chosen and args.output != "rows":
-        raise click.UsageError("FROM has a query, whose rows do not have positions in FILE; leave --output matches out")
+        raise click.UsageError("FROM has a query, and its rows have no positions in FILE; leave --output matches out")
     S = table = None
     if pasted is not None:
         with errors_in(pasted.text), Budget(seconds=args.time_limit).timed():

@@ -287,7 +287,7 @@ class FileSource:
     schema_text: str | None = option(
         "--schema",
         metavar="JSON|FILE",
-        help='The types of attributes, as {"T": {"id": "int", "tmp": "float"}}, or a file of events that has them.',
+        help='The types of attributes, as in {"T": {"id": "int", "tmp": "float"}}, or a file of events that has them.',
     )
     time_column: str | None = option("--time", metavar="COLUMN", help="The field with the time of an event.")
     time_unit: TimeUnit | None = option(  # noqa: RUF009
@@ -325,7 +325,7 @@ class FileSource:
     strict: bool = option(
         "--strict",
         is_flag=True,
-        help="It is an error if no event has a name of the query, or if the query compares values of two kinds.",
+        help="Make it an error if no event has a name of the query, or if the query compares values of two kinds.",
     )
 
     def schema_for(self, language: str) -> Schema | None:

@@ -101,7 +101,7 @@ def read_rule(source: str) -> DetectionRule:
     except _Unreadable as error:
         raise InputError(f"{error.place}: {error.message}") from None
     if rule is None:
-        raise InputError(f"{source}: the rule is in another language than EQL; give a rule in EQL or Sigma")
+        raise InputError(f"{source}: the rule is not in EQL; give a rule in EQL or Sigma")
     return rule
 
 
@@ -119,7 +119,7 @@ def cases_of_rules(path: Path) -> tuple[list[Case], tuple[UnreadableRule, ...]]:
     if not cases:
         raise InputError(f"{path}: no rule in EQL or Sigma has a test log")
     if untested:
-        message = f"{len(untested)} test logs are left out: a field in them has both texts and numbers"
+        message = f"{len(untested)} test logs are skipped, because a field in them has both texts and numbers"
         echo(f"cerify: note: {message}, but the protocol requires one type for each field", error=True)
         for mistake in dict.fromkeys(mistake for mistakes in untested for mistake in mistakes):
             echo(f"cerify: note: not tested: {mistake}", error=True)

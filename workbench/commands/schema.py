@@ -82,4 +82,4 @@ def _print_summary(summary: StreamSummary, typed: bool, suggested: list[str]) ->
     for reason in summary.unread.values():
         echo(f"left out: {printable(reason)}")
     if suggested:
-        echo(f"options that may be meant: {' '.join(suggested)}")
+        echo(f"options that may help: {' '.join(suggested)}")

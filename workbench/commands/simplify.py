@@ -307,7 +307,7 @@ def _check_folder(
         more = sum(1 for _, known in broken if known.satisfiable is not False)
         counted += [f"{more} with problems"] * bool(more)
         counted += [f"{len(folder.unreadable)} not read"] * bool(folder.unreadable)
-        other = f"; {folder.other} in other languages were not looked at" if folder.other else ""
+        other = f"; {folder.other} in other languages were skipped" if folder.other else ""
         echo(f"{', '.join(counted)}{other}")
     return 2 if folder.unreadable else int(bool(broken))
 

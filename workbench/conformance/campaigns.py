@@ -124,7 +124,7 @@ class EngineEvaluator:
     def __call__(self, query: Any, S: Stream, output: Output) -> Collection[Match]:
         require_typed(self.language, query, S.schema)
         if has_unbound(self.language, query, S):
-            raise Unsupported("the query names a variable that nothing binds")
+            raise Unsupported("the query names an unbound variable")
         result = self.engine.answer(
             Case(
                 id=f"fuzz/{next(self._numbers)}",
@@ -222,7 +222,7 @@ class ClaimedMaker:
                 S = in_order_of_time(S)
             if not (why := self.claims.objection(self.language.name, query, S, "matches")):
                 return query, S
-        raise Unsupported(f"the engine claims none of {self.tries} random cases; the reason for the last one: {why}")
+        raise Unsupported(f"the engine claims none of {self.tries} random cases. The reason for the last one: {why}")
 
     def another_stream(self, rng: Random, profile: Any, length: int, query: Any) -> Stream:
         """Return another stream for a claimed query."""

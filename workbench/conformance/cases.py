@@ -115,7 +115,7 @@ def case_of_line(text: str, where: str, seconds: float = SECONDS) -> Case:
         expected = ", ".join(protocol.line(match.json()) for match in meant[:FEW]) or "none"
         raise InputError(
             f"{where}: the field 'matches' contradicts the reference evaluator, whose matches are {expected}; leave "
-            "the field out to have them computed"
+            "the field out, and cerify computes them"
         )
     return case
 

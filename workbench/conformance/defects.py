@@ -387,7 +387,7 @@ def described(results: Sequence[CaseResult], empty: bool, silent: Iterable[str] 
     if empty and results[0].matches is not None:
         return "the engine gives no match in any of its answers"
     if all(one.outcome == "failed" and set(one.matches or ()) == set(one.case.matches) for one in results):
-        return "the matches are the expected ones, and only the form of the answers is wrong"
+        return "the matches are right, and only the form of the answers is wrong"
     if (name := next(iter(sorted(silent)), "")) and results[0].matches is not None and not results[0].matches:
         return f"the engine gives no match for any query with {name}"
     return ""

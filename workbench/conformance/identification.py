@@ -846,7 +846,7 @@ class Identification:
         if not alone or len(changed) < 2:
             return ""
         together = " with ".join("=".join(choice) for choice in changed.items())
-        return f"{together} fits too, but not each of them alone"
+        return f"{together} fits too, but only together"
 
     def always_empty(self) -> bool:
         """Return whether all answers are without matches, although several should have some."""

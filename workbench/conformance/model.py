@@ -286,7 +286,7 @@ FUZZED_OUTCOMES: Mapping[differential.Outcome, str] = {
 }
 """The outcomes of random cases in words."""
 
-CONTRADICTION = "cerify contradicts itself: a fault of cerify, not of what is tested; please report it"
+CONTRADICTION = "cerify contradicts itself: this is a defect of cerify, not of the tested engine; please report it"
 
 
 def sentence(result: CaseResult) -> str:

@@ -282,7 +282,7 @@ def cause_text(defect: Defect) -> str:
         if some:
             text += f" ({how}: {', '.join(f'{c.axis}={c.value} {c.explains}' for c in some)})"
     if first.alike:
-        text += f"\nor {' or '.join(first.alike)}: no question asked distinguishes them"
+        text += f"\nor {' or '.join(first.alike)}: no question distinguishes them"
         text += f"; {first.apart} would" if first.apart else ""
     if says := axis_says(defect, first):
         text += f"\n{says}"
@@ -416,7 +416,10 @@ EXPLANATION: dict[Outcome, str] = {
     "memory": "the engine was stopped because it exceeded the memory cap",
     "protocol": "the output is not a valid answer of the protocol",
     "not_run": "not run: no restarts are left, or the engine has answered no query with one of the operators",
-    "disputed": "cerify contradicts itself about the expected matches: no fault of the engine, please report it",
+    "disputed": (
+        "cerify contradicts itself about the expected matches: this is a defect of cerify, not of the engine; "
+        "please report it"
+    ),
 }
 LABEL: dict[Outcome, str] = {outcome: outcome.replace("_", " ") for outcome in EXPLANATION}
 KEYS: dict[Presence, str] = {"common": "in common", "missing": "missing", "extra": "extra"}

@@ -36,7 +36,7 @@ MOST_CHOICES = 9  # choices of a guess
 MOST_ASKED = 40  # logs about one rule beside its test logs
 MOST_LEFT = 3  # answers that two choices together are tried on
 SHOWN = 5  # sets of choices that a search without a decision names
-NONE_FOUND = "no cause found: no combination of choices that was tried gives these answers"
+NONE_FOUND = "no cause found: no combination of the tested choices gives these answers"
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 

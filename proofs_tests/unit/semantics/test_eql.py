@@ -118,7 +118,7 @@ def test_what_is_no_query_is_refused_with_its_place(text: str, message: str, pla
         ("A where true | head 0", "head needs a number of at least 1"),
         ('A where x regex "("', "not a regular expression"),
         ('A where cidrMatch(x, "10.0.0.0/99")', "is not a block of addresses"),
-        ("A where x < null", "null cannot be compared by <"),
+        ("A where x < null", "null cannot be compared with <"),
         ('A where "text"', "is not a condition"),
         ("A where x + 1", "arithmetic is not a condition"),
         ("A where x : 3", "compares with strings"),

@@ -129,7 +129,7 @@ def test_no_value_is_made_one_of_another_type() -> None:
         InputError, match="event 1, attribute 'x': the value has type float, but the column has type int"
     ):
         _ = Stream([Event("A", {"x": 1}), Event("A", {"x": 1.5})], Schema({"A": {"x": "int"}})).table
-    with pytest.raises(InputError, match="event 1, attribute 'x': float, where an earlier A has bool"):
+    with pytest.raises(InputError, match="event 1, attribute 'x': float, but an earlier A has bool"):
         _ = Stream([Event("A", {"x": True}), Event("A", {"x": 1.5})]).table
 
 

@@ -262,7 +262,7 @@ def test_large_numbers_that_a_float_carries_are_read(write: Callable[..., Path])
 def test_columns_without_name_and_values_are_left_out_with_a_note(write: Callable[..., Path]) -> None:
     """Spreadsheets write trailing commas for columns that once had something in them."""
     path = write("e.csv", "type,x,, \nA,1,,\nB,2,,\n")
-    with pytest.warns(InputWarning, match=r"e\.csv: left out without name and values: column 3, 4$"):
+    with pytest.warns(InputWarning, match=r"e\.csv: ignored column 3, 4: no name and no values$"):
         stream = read_stream(path)
     assert list(stream) == [Event("A", {"x": 1}), Event("B", {"x": 2})]
 
@@ -275,7 +275,7 @@ def test_a_column_of_values_without_a_name_is_left_out(
     """Frames are often written with their row labels, in a first column without a name."""
     monkeypatch.setattr("cerify.semantics.files.installed", lambda name: installed)
     path = write("e.csv", ",type,x,\n7,A,1,\n8,A,2,z\n")
-    with pytest.warns(InputWarning, match=r"e\.csv: left out without a name in line 1: column 1, 4$"):
+    with pytest.warns(InputWarning, match=r"e\.csv: ignored column 1, 4: no name in line 1$"):
         stream = read_stream(path, default_type=default)
     assert list(stream) == [Event("A", {"x": 1}), Event("A", {"x": 2})]
 
@@ -291,7 +291,7 @@ def test_a_header_alone_is_an_empty_stream(write: Callable[..., Path]) -> None:
     assert len(read_stream(write("e.csv", "type,a\n"))) == 0
 
 
-BLANKS = "; the blanks around it belong to the value: leave them out"
+BLANKS = "; the blanks around it belong to the value: remove them"
 
 
 @pytest.mark.parametrize(
@@ -608,7 +608,7 @@ def test_whole_floats_fit_an_integer_attribute(write: Callable[..., Path]) -> No
 def test_blanks_around_the_name_of_a_column_are_warned_of(write: Callable[..., Path]) -> None:
     with pytest.warns(InputWarning, match=r"e\.csv: the blanks around ' id' belong to the column's name$"):
         read_stream(write("e.csv", "type, id,x\nA,1,2\n"))
-    with pytest.raises(InputError, match="the blanks around ' type' belong to its name: leave them out"):
+    with pytest.raises(InputError, match="the blanks around ' type' belong to its name: remove them"):
         read_stream(write("e.csv", " type,id\nA,1\n"))
 
 

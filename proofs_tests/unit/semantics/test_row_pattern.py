@@ -640,9 +640,9 @@ def test_a_skip_to_the_first_row_of_a_match_is_an_error_with_seek_too() -> None:
         (
             f"{UNBOUNDED} ONE ROW PER MATCH PATTERN (A)",
             ParseError,
-            "ONE ROW PER MATCH can stand only in MATCH_REC",
+            "ONE ROW PER MATCH can be used only in MATCH_REC",
         ),
-        (f"{UNBOUNDED} MEASURES x AS y PATTERN (A)", ParseError, "MEASURES must stand before ROWS BETWEEN"),
+        (f"{UNBOUNDED} MEASURES x AS y PATTERN (A)", ParseError, "MEASURES must come before ROWS BETWEEN"),
         (f"{UNBOUNDED} DEFINE A AS x > 1", ParseError, "PATTERN is missing before DEFINE"),
         (f"{UNBOUNDED} PATTERN (^ A)", IllFormed, r"\^ cannot be used in WINDOW"),
         (f"{UNBOUNDED} PATTERN (A $)", IllFormed, r"\$ cannot be used in WINDOW"),

@@ -235,8 +235,8 @@ def test_no_i_once_the_array_is_complete() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("PATTERN SEQ(B+ b[], A a) WHERE b[i].x > a.x RETURN a.x", "there is no i when a is selected"),
-        ("PATTERN SEQ(A a, B+ b[]) WHERE b[i].x > avg(b[].x) RETURN a.x", "there is no i when b is complete"),
+        ("PATTERN SEQ(B+ b[], A a) WHERE b[i].x > a.x RETURN a.x", "i has no meaning when a is selected"),
+        ("PATTERN SEQ(A a, B+ b[]) WHERE b[i].x > avg(b[].x) RETURN a.x", "i has no meaning when b is complete"),
         ("PATTERN SEQ(A a, C c, ~B b) RETURN a.x", "~B b at the end of the pattern"),
     ],
 )

@@ -200,7 +200,7 @@ def test_a_misspelt_key_of_a_correlation_is_refused_at_its_line(written: str) ->
     """pySigma passes over it, so that the alerts were those of a rule without groups."""
     body = f"correlation:\n  timespan: 5s\n  {written}\n  type: event_count\n  rules: [a]\n  condition: {{gte: 2}}\n"
     text = f"title: t\n{body}---\n{show_documents([detection('a', {'kind': 'a'})])}"
-    with pytest.raises(Unsupported, match=r"has no meaning in a correlation.*did you mean group-by\?") as raised:
+    with pytest.raises(Unsupported, match=r"is not a key of a correlation.*did you mean group-by\?") as raised:
         parse(text)
     assert raised.value.span is not None
     assert text.count("\n", 0, raised.value.span.start) == 3
@@ -909,7 +909,7 @@ def test_test_logs_that_are_no_cases_are_counted(tmp_path: Path, capsys: pytest.
     rule.write_text(show_documents(list(yaml.safe_load_all(rules(body, *numbers)))[:3]), encoding="utf-8")
     assert cases_of_rules(rule)[0]
     said = capsys.readouterr().err
-    assert "test logs are left out: a field in them has both texts and numbers" in said
+    assert "test logs are skipped, because a field in them has both texts and numbers" in said
     assert 'not tested: rule.yml: m: without "1"' in said
 
 

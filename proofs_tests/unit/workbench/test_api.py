@@ -535,7 +535,7 @@ def test_a_level_or_a_bound_that_there_is_not_is_refused() -> None:
     """A wrong level was taken, and went into a certificate; a negative bound was one without a difference."""
     with pytest.raises(IllFormed, match="there is no level 'event'; use one of events, valuations"):
         equivalent("A", "A", level="event")  # type: ignore[arg-type]
-    with pytest.raises(IllFormed, match="bound: expected a whole number from 0 on, not -1"):
+    with pytest.raises(IllFormed, match="bound: expected a whole number of at least 0, not -1"):
         equivalent("A ; B FILTER A.x = B.x", "A ; B", bound=-1)
 
 

@@ -97,7 +97,7 @@ def test_without_a_proof_no_certificate_is_written(run, tmp_path) -> None:  # ty
     file = tmp_path / "proof.json"
     code, _, said = run("equiv", "A ; B", "A : B", "--certificate", str(file))
     assert (code, file.exists()) == (1, False)
-    assert "proof.json is not written: only a proved claim has a certificate" in said
+    assert "proof.json was not written: only a proved claim has a certificate" in said
 
 
 def test_with_a_bound_of_0_nothing_is_looked_at_and_the_answer_says_so(run) -> None:  # type: ignore[no-untyped-def]

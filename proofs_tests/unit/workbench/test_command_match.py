@@ -210,7 +210,7 @@ def test_check_underlines_every_problem(run: Run) -> None:
         "T FILTER T.hum = 3 AND X.y = 3\n"
         "         ^^^^^^^^^\n"
         "to mend it: name an attribute that the type has, or add this one to the schema\n"
-        "\nunbound: nothing here binds X; bound are T\n"
+        "\nunbound: X is not bound here; the bound variables are T\n"
         "T FILTER T.hum = 3 AND X.y = 3\n"
         "                       ^^^^^^^\n"
         "to mend it: bind the variable, or name one that is bound\n"
@@ -240,7 +240,7 @@ def test_check_finds_a_variable_that_nothing_uses(run: Run) -> None:
     status, out, _ = run("check", "PROJECT[T](T ; H IN spare)")
     assert status == 1
     assert out.splitlines()[2:] == [
-        "unused: spare is bound here and nothing uses it: no filter around it names it, no output has it",
+        "unused: spare is bound here but never used: no filter around it names it, and no output contains it",
         "PROJECT[T](T ; H IN spare)",
         "               ^^^^^^^^^^",
         "to mend it: leave the variable out, or use it in a filter or in PROJECT",
@@ -411,7 +411,7 @@ def test_the_columns_of_a_file_of_events_can_be_named(tmp_path: Path, run: Run) 
 def test_what_is_left_out_of_a_file_is_a_note(tmp_path: Path, run: Run) -> None:
     path = tmp_path / "events.csv"
     path.write_text("type,id,,\nT,1,,\n")
-    note = f"cerify: note: {path}: left out without name and values: column 3, 4\n"
+    note = f"cerify: note: {path}: ignored column 3, 4: no name and no values\n"
     assert run("match", "T", str(path))[::2] == (0, note)
     assert run("check", "T", "--schema", str(path))[::2] == (0, note)
 

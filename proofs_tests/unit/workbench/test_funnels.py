@@ -348,7 +348,7 @@ def test_an_empty_stream() -> None:
         ("view[paid]", "no event of type 'view' has the attribute 'paid' of the step 'view[paid]'; it has time, user"),
         ("view[user > '2']", "in the step \"view[user > '2']\", user is a number and '2' a string, so they cannot be"),
         ("[time in {'a', 'b'}]", "in the step \"[time in {'a', 'b'}]\", time is a number and 'a' a string, so they"),
-        ("[user + 'x' > 2]", "in the step \"[user + 'x' > 2]\", 'x' is a string, where a number is needed"),
+        ("[user + 'x' > 2]", "in the step \"[user + 'x' > 2]\", 'x' is a string, but a number is needed"),
     ],
 )
 @pytest.mark.parametrize("suffix", [None, ".csv", ".parquet"])

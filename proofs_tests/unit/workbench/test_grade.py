@@ -338,7 +338,7 @@ def test_a_hint_about_the_pattern_is_left_out_where_the_mistake_is_in_the_condit
 
 def test_a_wrong_answer_comes_with_the_warnings_about_it() -> None:
     lines = run("cel-filter", "T FILTER X.tmp > 40").stdout.splitlines()
-    assert lines[-3] == "warning: nothing here binds X; bound are T"
+    assert lines[-3] == "warning: X is not bound here; the bound variables are T"
     found = json.loads(run("ev-mask", "withdraw > 100", "--json").stdout)
     assert found["warnings"] == [
         "withdraw has no value: it is not an argument of an event. Make it an argument, as in order(withdraw)"

@@ -736,7 +736,7 @@ def test_an_entry_of_the_ledger_is_readable_at_80_columns() -> None:
 
 
 def test_an_argument_that_is_a_bool_is_no_number() -> None:
-    with pytest.raises(IllFormed, match="states: expected a whole number from 0 on, not True"):
+    with pytest.raises(IllFormed, match="states: expected a whole number of at least 0, not True"):
         Budget(states=True)
 
 
@@ -793,7 +793,7 @@ def test_the_column_of_the_time_is_asked_for_as_time(
     )
     file.write_text("\n".join(lines) + "\n")
     asked = run(command, query, str(file), "--time", "ts", *options, *sort)
-    assert asked == (2, "", "cerify: the field 'ts' is read as the attribute time: write time in its place\n")
+    assert asked == (2, "", "cerify: the field 'ts' is read as the attribute time: write time instead\n")
 
 
 def test_a_window_on_the_time_names_the_option_that_mends_it(tmp_path: Path, run: Run) -> None:

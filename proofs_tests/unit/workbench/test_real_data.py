@@ -244,7 +244,7 @@ def test_positions_are_rows_and_no_labels() -> None:
 
 def test_a_limit_in_python() -> None:
     assert len(cerify.match("login ; login", ROWS, limit=2)) == 2
-    with pytest.raises(IllFormed, match="limit: expected a whole number from 1 on"):
+    with pytest.raises(IllFormed, match="limit: expected a whole number of at least 1"):
         cerify.match("login", ROWS, limit=0)
 
 
@@ -439,7 +439,7 @@ def test_what_may_be_meant_is_named(tmp_path: Path, run: Run) -> None:
     assert "--type eventName" in run("schema", str(file))[1]
     assert run("count", "b ; d", str(file), "--header", "x, type")[1] == "0\n"
     file.write_text("Date,EventId\n1,E1\n2,E2\n1,E1\n")
-    assert "that may be meant: --type EventId\n" in run("schema", str(file))[1]
+    assert "that may help: --type EventId\n" in run("schema", str(file))[1]
 
 
 def test_kinds_that_are_mixed_are_said_to_be_mixed() -> None:

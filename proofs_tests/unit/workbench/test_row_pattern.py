@@ -1335,7 +1335,7 @@ def test_what_flink_azure_oracle_and_databricks_say_of_their_clauses() -> None:
         show_in_dialect(labelled, dialect_named("standard"), dialect_named("azure"))
     for condition, message in (
         ("MAX(Low.x + Low.o) < 1", "an aggregate of anything but one column"),
-        ("LAST(High.x) < 1", "a variable in DEFINE that is defined after the one at hand"),
+        ("LAST(High.x) < 1", "a variable in DEFINE that is defined later"),
     ):
         with pytest.raises(Unsupported, match=message):
             read_pasted(azure.format(condition), "azure")

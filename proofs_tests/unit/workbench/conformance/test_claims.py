@@ -225,7 +225,7 @@ def test_no_random_case_is_unclaimed_however_little_is_claimed() -> None:
     unclaimed = Claims(output=frozenset({"valuations"}))
     refused = ClaimedMaker(language, generator.case, unclaimed, generator.stream, tries=3)
     with pytest.raises(
-        Unsupported, match="claims none of 3 random cases; the reason for the last one: it does not claim the out"
+        Unsupported, match=r"claims none of 3 random cases\. The reason for the last one: it does not claim the out"
     ):
         refused(Random(0), generator.profiles["core"], 8, 5)
     assert "<" not in repr(maker)  # an address, which would differ in a campaign that goes on

@@ -1042,7 +1042,7 @@ def test_values_that_fit_only_together_are_told_as_such() -> None:
     state.answered = [Answered(question, state.predictor.answer(question, state.left[0]), ())]
     both = {**state.left[0], "overlap": "to-next", "overlap@partition": "key"}
     state.left += [both, {**both, "like": "beginning"}, {**state.left[0], "like": "anywhere", "in": "last"}]
-    assert [*state.remarks()] == ["overlap=to-next with overlap@partition=key fits too, but not each of them alone"]
+    assert [*state.remarks()] == ["overlap=to-next with overlap@partition=key fits too, but only together"]
 
 
 def test_the_progress_of_an_identification_is_shown(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:

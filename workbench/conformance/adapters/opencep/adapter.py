@@ -110,7 +110,7 @@ def main() -> None:
     parser.add_argument("--engine-home", type=Path, required=True, help="a checkout of ilya-kolchinsky/OpenCEP")
     home = parser.parse_args().engine_home
     if not (home / "CEP.py").is_file():
-        sys.exit(f"--engine-home {home} is no checkout of OpenCEP: there is no CEP.py in it")
+        sys.exit(f"--engine-home {home} is not a checkout of OpenCEP: it contains no CEP.py")
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what the engine prints goes to standard error
     sys.path.insert(0, str(home.resolve()))

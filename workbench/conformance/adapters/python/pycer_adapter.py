@@ -180,7 +180,7 @@ class DeclaredQuery:
                 return f"({left} {'AND' if tree['node'] == 'Conjunction' else 'OR'} {right})"
             return None if tree["node"] == "Disjunction" else left or right
         if tree["node"] != "Every":
-            raise skip("a filter must be on one event")
+            raise skip("a filter must test one event")
         types = bound.get(tree["variable"])
         if types is None:
             return None
@@ -196,9 +196,9 @@ class DeclaredQuery:
                 return f"(NOT {self.truth(tree['predicate'], types)})"
             case "Comparison" if self.kind(tree["left"], types) == self.kind(tree["right"], types):
                 if self.kind(tree["left"], types) == "string" and tree["comparator"] not in ("=", "!="):
-                    raise skip("strings can only be compared by = and !=")
+                    raise skip("strings can only be compared with = and !=")
                 if tree["left"]["node"] == "Constant":
-                    raise skip("the attribute must stand on the left")
+                    raise skip("the attribute must be on the left")
                 return f"({self.term(tree['left'])} {tree['comparator']} {self.term(tree['right'])})"
             case "InRange" if self.kind(tree["term"], types) == "number":
                 whole = not any(self.kinds.get((t, n["name"])) == "double" for t in types for n in nodes_of(tree["term"]) if "name" in n)
