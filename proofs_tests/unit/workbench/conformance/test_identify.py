@@ -9,6 +9,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
 from itertools import groupby, islice, pairwise, takewhile
@@ -53,11 +54,12 @@ from cerify.conformance.inquiry import Inquiry
 from cerify.conformance.model import Case, CaseResult
 from cerify.conformance.oracle import AxisFinding, EngineProfile, stream_of
 from cerify.conformance.peeling import Peeler
-from cerify.conformance.prediction import AXES, INTERPRETATIONS, STAGES, EngineAnswer, Predictor, answer
+from cerify.conformance.prediction import AXES, INTERPRETATIONS, STAGES, EngineAnswer, Predictor, answer, concerned
 from cerify.hypotheses.cel import keyed
 from cerify.hypotheses.interpretation import (
     Choices,
     EngineQuestion,
+    Stage,
     choices_of,
     question_on,
     questions,
@@ -191,6 +193,58 @@ def test_an_engine_of_all_operators_leaves_questions_for_the_end(hypothesis: Map
     assert len(state.answered) < MOST
     about = Counter(one.question.query for one in state.answered if "seq" in one.axes)
     assert min(about[query] for query in ("A ; B", "A ; A", "A ; B ; C")) >= CORROBORATED / 2
+
+
+USES_LATER: dict[str, set[tuple[str, str]]] = {
+    "cel": {("event-order", "seq@cseq"), ("absent", "strings"), ("guard", "filter-connectives")},
+    "core-cel": {("absent", "strings")},
+    "event-expression": {("absent", "strings")},
+    "sase": {
+        *((stage, "filter") for stage in ("emit", "strategy@next", "strategy@strict", "strategy@partition", "loop")),
+        *(("negation", axis) for axis in ("filter", "comparison", "floats")),
+        ("cut", "filter"), ("non_overlap", "filter"), ("emit", "equivalence"), ("equivalence", "strategy@next"),
+        ("absent", "strings"),
+    },
+    "row-pattern": {("preference", "alternation"), ("preference", "anchors")},
+    "funnel": {("partition", "mode")},
+}  # fmt: skip
+"""Stages, by their first axis, with questions whose answer depends on an axis of a later stage. No pair is added."""
+
+
+def later_axes(language: str, stages: Sequence[Stage], streams: int) -> Iterator[tuple[str, str]]:
+    """Yield each stage and each axis of a later stage that changes an answer, over some streams of each template."""
+
+    def answers(query: str, S: Stream, hypothesis: Mapping[str, str]) -> Any:
+        with suppress(Unsupported):  # for which there is no prediction
+            return answer(language, query, S, hypothesis)
+
+    interpretation = INTERPRETATIONS[language]
+    known: set[str] = set()
+    for stage in stages:
+        known |= {*stage.axes}
+        for template in stage.templates:
+            query = LANGUAGES[language].syntax.parse(template.query)
+            asked = [*questions(template)]
+            some = [one.S for one in Random(template.query).sample(asked, min(streams, len(asked)))]
+            given = [answers(template.query, S, {}) for S in some]
+            for axis in concerned(interpretation.axes, interpretation.operators(query)):
+                if axis.name not in known and any(
+                    answers(template.query, S, {axis.name: value}) not in (found, None)
+                    for S, found in zip(some, given, strict=True)
+                    for value in axis.values[1:]
+                ):
+                    yield stage.axes[0], axis.name
+
+
+@pytest.mark.parametrize("language", STAGES)
+def test_a_stage_uses_only_axes_of_earlier_stages(language: str) -> None:
+    assert {*later_axes(language, STAGES[language], 6)} <= USES_LATER[language]
+
+
+def test_a_stage_that_uses_a_later_axis_is_found() -> None:
+    """The stage of UNLESS asks about sequences, so it cannot be the first."""
+    first = [stage for stage in STAGES["cel"] if "negation" in stage.axes]
+    assert {("negation", "seq"), ("negation", "overlap")} <= {*later_axes("cel", first, 6)}
 
 
 @pytest.mark.thorough
