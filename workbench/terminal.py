@@ -230,8 +230,8 @@ def _styled(text: str, style: str) -> str:
 def screen(**options: Any) -> Console:
     """Return a console that prints text as it is: without markup, emoji codes, or characters that steer a terminal.
 
-    Each printed text is one line, with escapes for newlines. options: the arguments of rich's Console. Raises
-    MissingPackage.
+    Each printed text is one line, with escapes for newlines. In a pipe or file, tables are as wide as they need: rich
+    would fold their cells at 80 columns. options: the arguments of rich's Console. Raises MissingPackage.
     """
     with naming_extras():  # imported here because the help of commands works without rich
         from rich.console import Console
@@ -247,4 +247,5 @@ def screen(**options: Any) -> Console:
             for segment in super().render(renderable, options):
                 yield segment if segment.control else Segment(shielded(segment.text), segment.style)
 
-    return Screen(markup=False, emoji=False, highlight=False, **options)
+    wide = {} if on_terminal(error=bool(options.get("stderr"))) else {"width": WIDEST}
+    return Screen(markup=False, emoji=False, highlight=False, **wide | options)

@@ -19,6 +19,7 @@ from rich.table import Table
 import cerify.commands
 from cerify.api import equivalent
 from cerify.commands.options import progress
+from cerify.conformance.engines import NAMES
 from cerify.equivalence.verdict import Equivalent
 from cerify.semantics.events import Schema
 from cerify.terminal import printable, screen, shielded
@@ -76,6 +77,16 @@ def test_a_screen_prints_neither_codes_nor_markup() -> None:
     assert "[red]x[/red] :smile: [/]" in out
     assert "[bold]y" in out
     assert not steers(out.replace("\x1b[1m", "").replace("\x1b[0m", ""))
+
+
+def test_a_table_is_as_wide_as_it_needs_in_a_pipe(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader of a pipe searches for names, so no name is broken in two."""
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.delenv("CERIFY_CORE_HOME", raising=False)
+    _, out, _ = run("engines")
+    assert "the environment variable CERIFY_CORE_HOME is not set" in out
+    rows = out.splitlines()[3:-1]
+    assert [row.split()[1] for row in rows] == list(NAMES)
 
 
 def test_the_schema_of_a_proved_claim_is_shown_on_one_line(tmp_path: Path, run: Run) -> None:
