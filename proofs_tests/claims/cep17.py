@@ -108,7 +108,7 @@ def _normal_form(
 ) -> None:
     """A rewriting whose result has a shape and the same complex events."""
 
-    @claim(id_, title, kind, f"{LOST}; {BY_LIBRARY}for the size see {id_}:size{reading}")
+    @claim(id_, title, kind, f"{LOST}; {BY_LIBRARY}see {id_}:size{reading}")
     def check(effort: Effort) -> Finding:
         nodes, length = 3 if effort == "quick" else 4, 3
         # Of 3 nodes hardly one is not in the normal form yet.
@@ -620,7 +620,7 @@ def _(effort: Effort) -> Finding:
 
 
 def _compiled(id_: str, title: str, wrapper: Callable[[core.Formula], core.Formula] | None, reading: str = "") -> None:
-    @claim(id_, title, "theorem", f"{reading}for the size see {id_}{'-' if wrapper else ':'}size")
+    @claim(id_, title, "theorem", f"{reading}see {id_}{'-' if wrapper else ':'}size")
     def check(effort: Effort) -> Finding:
         nodes, length = 3 if effort == "quick" else 4, 3  # of two events every set is without a gap
         Ss, cases, well_formed = core_cases.streams(length), 0, 0
@@ -654,7 +654,7 @@ for _strategy in STRATEGIES:
         f"{_name.upper()} of a CEA has an equivalent CEA",
         _strategy,
         f"for the CEA that the library builds from well-formed unary formulas; appC.3:{_name} checks the printed "
-        "construction on any small CEA; ",
+        "construction; ",
     )
 
 

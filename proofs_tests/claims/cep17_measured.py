@@ -293,7 +293,7 @@ def _(effort: Effort) -> Finding:
     bound = (
         f"one stream (seed 2), {lengths[0]} to {lengths[-1]} events of it: exponents {min(exponents):.2f} to "
         f"{max(exponents):.2f} of all operations in the length, {min(averages):.1f} to {max(averages):.1f} "
-        f"operations an event, {spread:.1f} times; complex events each time, on this stream: {told}; for Q4 to Q6 "
+        f"operations per event, a factor of {spread:.1f}. Complex events at each output: {told}; for Q4 to Q6 "
         "the number grows with the stream"
     )
     return Finding("holds" if max(exponents) < LINEAR and spread < 2 else "refuted", "measured", bound)

@@ -283,7 +283,7 @@ def _(effort: Effort) -> Finding:
     linear = exponent(written, made)
     bound = (
         f"{small} safe unary formulas in LP-normal form, all to {nodes} nodes with two "
-        f"conditions: at most 6 states and transitions a node; {others} others that are well-formed, made so by the "
+        f"conditions: at most 6 states and transitions a node; {others} other well-formed ones, rewritten by the "
         f"library: at most 2 to the n for n nodes. {IN_WORDS[alternatives]}, k from {sizes[0]} to {sizes[-1]}: "
         f"exponent {linear:.2f} of the size in that of the formula; with empty transitions removed as in the proof, "
         f"{exponent(written, states):.2f} of the states and {exponent(written, read):.2f} of the transitions. "

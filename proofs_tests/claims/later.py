@@ -142,10 +142,12 @@ def _(effort: Effort) -> Finding:
         cases += 1
     few = 1 if effort == "quick" else 6
     bound = (
-        f"{cases} queries: all of two of A, B and variables, with {len(GAPS)} gaps and 3 widths, and {few} of three "
+        f"{cases} queries: all of two letters from A, B and variables, with {len(GAPS)} gaps and 3 widths, and {few} "
     )
-    bound += "made by hand with all pairs of these gaps and a width of 4; on a stream that has all traces of "
-    bound += f"{length} events of 2 types in it"
+    bound += (
+        "hand-made of three, with all pairs of these gaps and a width of 4; on a stream that contains all traces of "
+    )
+    bound += f"{length} events of 2 types"
     return Finding("holds", "exhaustive", bound)
 
 
@@ -938,9 +940,9 @@ def _(effort: Effort) -> Finding:
                 cases += 1
         except Unsupported:
             refused += 1
-    bound = f"{len(queries) - refused} queries carried, {refused} refused, with one condition at most: all of one "
-    bound += f"component, and every {every}. of two with mixed strategies, negations and a window: {cases} cases, all "
-    bound += "streams of 3 events of three kinds"
+    bound = f"{len(queries) - refused} queries translated, {refused} refused, with at most one condition: all of one "
+    bound += f"component, and a sample (one in {every}) of two with mixed strategies, negations and a window: {cases} "
+    bound += "cases, all streams of 3 events of three kinds"
     return Finding("holds", "random", bound)
 
 
@@ -1110,8 +1112,8 @@ def _(effort: Effort) -> Finding:
             if len({events for _, events in found}) < len(found):
                 return Finding("refuted", "random", f"{show_sase(q)} over {S.events}")
     again = [(m.at, m.events) for m in matches(parse("PROJECT[A](A ; B)"), Stream(map(Event, "ABB")))]
-    bound = f"{cases} matches: all queries of one component and every {every}. of two, with one strategy and one "
-    bound += "condition at most, all streams of 3 events of three kinds; and PROJECT[A](A ; B) on A B B"
+    bound = f"{cases} matches: all queries of one component and a sample (one in {every}) of two, with one strategy "
+    bound += "and at most one condition, all streams of 3 events of three kinds; and PROJECT[A](A ; B) on A B B"
     return Finding("holds" if again == [(1, (0,)), (2, (0,))] else "refuted", "random", bound)
 
 

@@ -159,9 +159,9 @@ def _(effort: Effort) -> Finding:
     return Finding(
         "holds-corrected" if not wrong else "refuted",
         "random" if every > 1 else "exhaustive",
-        f"{len(automata):,} queries compiled: all of one component and every {every}. of two, with one strategy "
-        f"and one condition at most, and {len(CUT_BY_AGGREGATES)} with ! and an aggregate made by "
-        "hand: their states and edges are those of A.2, and the identifiers those of the correction",
+        f"{len(automata):,} queries compiled: all of one component and a sample (one in {every}) of two, "
+        f"with one strategy and at most one condition, and {len(CUT_BY_AGGREGATES)} hand-made ones with ! and an "
+        "aggregate: their states and edges agree with A.2, and their identifiers with the correction",
         found,
         "in a pair a[1], a[i] the take, ignore and proceed edges may also have identifiers of the next component, and "
         "take and ignore edges may have `a.len` and `agg(a[].att)`",
@@ -283,8 +283,10 @@ def _(effort: Effort) -> Finding:
     if effort == "quick":
         queries = [*small.queries(1, windows=windows), *small.queries(2, windows=windows, step=39)]
         cases: Iterable[tuple[sase.SaseQuery, Stream]] = product(queries, small.streams(3, ("A1/k", "A2/l", "B1/k")))
-        bound = f"{len(queries)} queries with one strategy and one condition at most, all of one component, every "
-        bound += "39. of two, with and without a window of 2 seconds, all streams of 3 events of three kinds"
+        bound = f"{len(queries)} queries with one strategy and at most one condition, all of one component, a "
+        bound += (
+            "sample (one in 39) of two, with and without a window of 2 seconds, all streams of 3 events of three kinds"
+        )
     else:
         rng = Random(1)
         queries = [*small.queries(2, windows=windows)]

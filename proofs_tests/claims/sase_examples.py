@@ -28,9 +28,7 @@ def _shows(id_: str, title: str, reading: str | None) -> None:
     def check(effort: Effort) -> Finding:
         text, S, expected = examples.EXAMPLES[id_]
         got = [list(result.values()) for result in examples.answered(text, S)]
-        return passed(
-            sorted(map(str, got)) == sorted(map(str, expected)), f"a stream of {len(S)} events that shows it", "example"
-        )
+        return passed(sorted(map(str, got)) == sorted(map(str, expected)), f"one stream of {len(S)} events", "example")
 
 
 STOPS = (

@@ -53,8 +53,8 @@ def _(effort: Effort) -> Finding:
         for word in words:
             known[word] = N.after(known[word[:-1]], word[-1])
             wrong += N.accepts(known[word]) != Runs(A, Stream(letters[x] for x in word)).accepts()
-    bound = f"{len(texts)} queries, every {every}. of all {small.KINDS}, all words of 1 to {length} events; at most "
-    bound += f"{largest} states"
+    bound = f"{len(texts)} queries, a sample (one in {every}) of all {small.KINDS}, all words of 1 to {length} events; "
+    bound += f"at most {largest} states"
     return passed(not wrong, bound, "random")
 
 
@@ -287,9 +287,9 @@ def _(effort: Effort) -> Finding:
     return Finding(
         "holds-corrected" if ok else "refuted",
         "random",
-        f"{len(words)} words: all of one to {longest} of three generators, and 100 of one to 6 permutations "
-        f"drawn (seed 1); composition is associative on {len(group)} of the 120 permutations, drawn too, with an "
-        "identity",
+        f"{len(words)} words: all products of one to {longest} of three generators, and 100 of one to 6 random "
+        f"permutations (seed 1). Composition is associative, with an identity, on {len(group)} random ones of the "
+        "120 permutations",
         {
             "query": "SEQ(P+ a[]) WHERE strict_contiguity(a[]) { image(a[].p) = 1 }",
             "events": [{"type": "P", "p": "13245"}],
@@ -447,8 +447,8 @@ def _named_by_proceeding(id_: str, title: str, strategies: tuple[str, ...], comp
             if len(names) < len(made):
                 return Finding("refuted", "exhaustive", "", {"query": text, "why": "two runs with one name"})
         bound = (
-            f"{runs:,} runs of {len(texts[::every])} queries, every {every}. of all with these strategies "
-            f"{small.KINDS}, on streams of 6 events drawn (seed 7): a run is determined by its start, its number of "
+            f"{runs:,} runs of {len(texts[::every])} queries, a sample (one in {every}) of all with these strategies "
+            f"{small.KINDS}, on random streams of 6 events (seed 7): a run is determined by its start, its number of "
             f"steps and the at most {choices} places where it proceeds. {complete} gives the complete problem"
         )
         return passed(choices > 0, bound, "random")

@@ -119,7 +119,7 @@ def _(effort: Effort) -> Finding:
     text, three = COURIERS.split(";")[0], [FOUR_HOPS[0], (3, 8, "New York", "q"), *FOUR_HOPS[3:]]
     ok = [len(answered(text, scans(*route))) for route in (FOUR_HOPS, three)] == [1, 0]
     bound = (
-        f"{asked} pairs of a query of three components within 4 seconds and a stream of 7 events, drawn (seed 5; "
+        f"{asked} random pairs of a query of three components within 4 seconds and a stream of 7 events (seed 5; "
         f"{found} with a negation and a match): the library's two definitions agree; and the rebuilt Query 4 on two "
         "streams"
     )

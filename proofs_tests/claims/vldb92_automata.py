@@ -243,9 +243,9 @@ def _compiled(id_: str, title: str, everywhere: bool) -> None:
                 if M.events(h) & asked != meaning(E, h) & asked:
                     return Finding("refuted", "exhaustive", "the automata as printed", shown(E, h, M))
         bound = (
-            f"the automata as printed of {len(Es)} expressions, any alone and all over {IN_WORDS} to {nodes} nodes "
-            "with the operators of section 2.2 and those behind it but /+ and firstAfter, <2> for <n> and two operands "
-            f"for m, on all histories to {length} events of a and b"
+            f"the printed automata of {len(Es)} expressions: any, and all to {nodes} nodes over {IN_WORDS} with the "
+            "operators of section 2.2 and later, except /+ and firstAfter (with <2> for <n>, and two operands for m); "
+            f"on all histories to {length} events of a and b"
         )
         return Finding("holds", "exhaustive", bound)
 

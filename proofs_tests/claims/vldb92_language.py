@@ -140,9 +140,9 @@ READINGS = {
     "j2": "first follows its words, as corrected in derived:f",
     "l": "as with /+, a new E1 ends what is relative to the previous E1, so nothing takes place there. The words "
     "alone would have an E2 there too, relative to the previous E1",
-    "a": "the text has only the formula; its sign is read",
-    "m": "the text has only the formula; its name is read: E has taken place at an event before",
-    "n": "the text has only the formula; its name is read: E takes place, or has taken place before",
+    "a": "the text has only the formula; we read its symbol",
+    "m": "the text has only the formula; we read its name: E has taken place at an event before",
+    "n": "the text has only the formula; we read its name: E takes place, or has taken place before",
     "p": "only E comes before T in the history, not even start, as in the sixth example of section 2.4.1",
 }
 FOR_NTH = "`!NULL` for `any`, and `first` as corrected"
@@ -189,13 +189,13 @@ def _derived(
     def bound(effort: Effort, looked_at: int) -> str:
         among = ", ".join(map(show, leaves))
         of = f"all operands to 2 nodes {f'over {among} with !' if arity > 2 else over(2, among)}, " if arity else ""
-        return f"{looked_at} cases: {of}all histories to {length(effort)} events, also behind start"
+        return f"{looked_at} cases: {of}all histories to {length(effort)} events, also after start"
 
-    said = {"a": "sign", "m": "name", "n": "name"}.get(name, "words")
+    said = {"a": "symbol", "m": "name", "n": "name"}.get(name, "words")
     title += (
         ": the disjunction of all the primitive events but start"
         if name == "b"
-        else f": its printed formula agrees with its {said}"
+        else f": printed formula and {said} agree"
     )
 
     @claim(f"vldb92.derived:{name}", title, "definition", READINGS.get(name))

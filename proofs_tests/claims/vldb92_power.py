@@ -104,7 +104,7 @@ def _minimal(
         ok = all(has(compile_expression(E)) for E in without) and not has(compile_expression(parse(witness)))
         bound = (
             f"without it, {title}: decided for {len(without)} expressions, all to {nodes} nodes over a, b and NULL "
-            f"with the other three operators; {witness} is otherwise"
+            f"with the other three operators; {witness} violates this"
         )
         return passed(ok, bound, "proof" if name == "not" else "exhaustive")
 

@@ -65,7 +65,7 @@ def shown(matches: set[Bindings]) -> list[str]:
 # All queries of SASE+ and all streams to a size, up to names: for tests and claims that look at every one.
 
 LETTERS = ("A1/k", "A2/k", "A1/l", "B1/k")
-KINDS = "to two components with one strategy and one condition at most"
+KINDS = "to two components with one strategy and at most one condition"
 """What a claim says of the queries that it draws from these."""
 
 
