@@ -38,11 +38,10 @@ the language of a paper, and say so.
   passes the check. The counted cases are those of the corrected or mended text, unless the row says "as printed".
   *open*: undecided; the last column says why. The status of a claim that fails links to its erratum.
 - **Evidence.** *proof*: the book writes out the argument and checks parts of it. *decided*: true on all streams or
-  histories, for the given formulas or automata; a seed marks those that are a sample. *exhaustive*: all cases up to
-  the given size, and beyond it a sample if the row names one; for a claim about a few queries, all streams up to that
-  size. *solver*: all attribute values, at the given lengths. *random*: a sample, given with its number and its seed
-  or step. *measured*: counts from runs. *example*: one case, or a few hand-made queries for a more general claim, even
-  if on all small streams.
+  histories, for the given formulas or automata; a seed marks a sample. *exhaustive*: all cases up to the given size,
+  and beyond it a sample if the row names one; for a claim about a few queries, all streams up to that size. *solver*:
+  all attribute values, at the given lengths. *random*: a sample, given with its number and its seed or step.
+  *measured*: counts from runs. *example*: one case, or a few hand-made queries for a more general claim.
 - "To 3 nodes" means at most 3. Formulas are over the types A and B unless the row says otherwise. In lists of operators
   `seq` is ;, `cseq` `:`, `plus` +, `cplus` :+, `filter` FILTER A.x > 0, `correlated` FILTER A.x = B.x, `in` IN X, and
   `project` PROJECT[A]. The 3 tuples of tods21 are A with x = 0, A with x = 1 and B with x = 0; the 1 tuple is A with x
@@ -50,7 +49,7 @@ the language of a paper, and say so.
 - In rows of cep17 formulas use the variables x and y. The three conditions are x.a = 1, y.a = 0 and x.a = y.a; two
   conditions are the first two. The 3 tuples are A with a = 0, A with a = 1 and B with a = 1; the 4 tuples are A and B
   with either value.
-- N1, N2 and so on are notes above a table, for texts that several of its rows share.
+- N1, N2, … are notes above a table that several of its rows share.
 - *In Coq* names a theorem about all queries and streams of a [model](theory/mechanised.md).
 - The bounds are those of the quick check; `cerify claims --budget full` checks more. `cerify claims --planted` plants
   an error beside each entry that has a check, and shows that the check finds it.
