@@ -205,7 +205,7 @@ def with_commas(source: CsvSource) -> Shape:
 def with_header(source: CsvSource, names: Sequence[str]) -> CsvSource:
     """Return a separated text file with a line of column names put before it. Raises InputError."""
     if isinstance(names, str) or not all(isinstance(name, str) and name.strip() for name in names):
-        raise InputError(f"header: expected the names of the columns, as ['type', 'time'], not {names!r}")
+        raise InputError(f"header: expected the names of the columns, such as ['type', 'time'], not {names!r}")
     with source.open() as file:
         data = file.read().removeprefix(b"\xef\xbb\xbf")
     first, _, _ = data.partition(b"\n")

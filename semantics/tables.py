@@ -57,7 +57,7 @@ from cerify.semantics.values import (
 
 BLOCK = 2**20  # bytes that Arrow reads at a time; a row must end within them
 
-SAVE_AS_UTF_8 = ": save the file as UTF-8, as by iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW"
+SAVE_AS_UTF_8 = ": save the file as UTF-8, for example with iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW"
 """Advice on a file in another encoding; most files that are not UTF-8 are in Windows-1252."""
 
 UTF_16, UTF_32 = (f"it is text in UTF-{bits}: save it as UTF-8" for bits in (16, 32))

@@ -205,4 +205,4 @@ def _wrong_kinds(
 def _timeless(schema: Schema, span: Span | None) -> Iterator[Problem]:
     if not {TIME, TIMESTAMP} & schema.attributes.keys():
         message = "maxspan measures time, but the events have no times, so there are no matches"
-        yield Problem("attribute", message, span, advice="name the field with the time, as --time @timestamp")
+        yield Problem("attribute", message, span, advice="name the field with the time, as in --time @timestamp")

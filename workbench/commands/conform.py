@@ -119,7 +119,7 @@ class ConformArguments:
     listed: bool = option(
         "--list",
         is_flag=True,
-        help="List the features of the chosen cases, with --json the cases as a suite, and run none.",
+        help="List the features of the chosen cases (with --json, the cases as a suite), and run none.",
     )
     ids: tuple[str, ...] = option("--case", multiple=True, metavar="ID", help="Run only this case; may be given again.")
     policies: tuple[Path, ...] = option(

@@ -61,7 +61,7 @@ class ExplainArguments:
     valuation_text: str | None = option(
         "--valuation",
         metavar="JSON",
-        help='Explain why the variables bind these positions, as {"T": [1], "H": [8]}.',
+        help='Explain why the variables bind these positions, such as {"T": [1], "H": [8]}.',
     )
     output: Output = option(
         "--output",

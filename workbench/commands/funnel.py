@@ -36,7 +36,7 @@ class FunnelArguments:
         help="The attribute whose values are the keys; without it, all events have one key.",
     )
     within: str | None = once(
-        "--within", metavar="WINDOW", help='The longest time from the first step to the last, as "7 days".'
+        "--within", metavar="WINDOW", help='The longest time from the first step to the last, such as "7 days".'
     )
     start: Literal["best", "first"] = option(
         "--start",

@@ -399,7 +399,7 @@ class FuzzArguments:
         "--consumption",
         type=CONSUMPTIONS,
         default=Consumption.NONE.value,
-        help="Which events a match takes away from later matches; any: all events up to its position.",
+        help="Which events later matches cannot use; any: all events up to the match's position.",
     )
     output: Literal["matches", "valuations", "both"] = option(
         "--output", type=ChoiceOption(list(OUTPUTS)), default="matches", help="What is compared."

@@ -74,7 +74,7 @@ class GradeArguments:
         "--folder",
         type=click.Path(exists=True, file_okay=False, path_type=Path),
         metavar="DIR",
-        help="Mark a sheet of answers for each file of this folder, which is named after its student.",
+        help="Mark the sheets of answers in this folder; each file is named after its student.",
     )
     csv: Path | None = option(
         "--csv", type=OUTPUT, metavar="FILE", help="Write the points of the folder's students as CSV."

@@ -98,8 +98,8 @@ class MatchArguments:
     output: Literal["matches", "rows"] | None = option(
         "--output",
         type=ChoiceOption(["matches", "rows"]),
-        help="The matches, or the table that a query makes of them (MATCH_RECOGNIZE).  "
-        "[default: matches; rows for a SELECT]",
+        help="Print the matches, or the table that the query computes (MATCH_RECOGNIZE).  [default: matches; rows "
+        "for a SELECT]",
     )
     dialect: str | None = option(
         "--dialect",
@@ -119,8 +119,8 @@ class MatchArguments:
         "--reading",
         multiple=True,
         metavar="NAME=VALUE",
-        help="Another answer to a question that the papers of SASE+, SQL or Sigma leave open, as window=closed, "
-        f"nulls=last; may be given again. SASE+: {_other_answers(Reading)}. MATCH_RECOGNIZE: "
+        help="Another answer to a question that the papers of SASE+, SQL or Sigma leave open, such as "
+        f"window=closed or nulls=last; may be given again. SASE+: {_other_answers(Reading)}. MATCH_RECOGNIZE: "
         f"{_other_answers(RowReading)}. Sigma: {_other_answers(SigmaReading)}.",
     )
     selection: str = option(
@@ -133,7 +133,7 @@ class MatchArguments:
         "--consumption",
         type=CONSUMPTIONS,
         default=Consumption.NONE.value,
-        help="Which events a match takes away from later matches; any: all events up to its position.",
+        help="Which events later matches cannot use; any: all events up to the match's position.",
     )
     time_limit: float | None = option(
         "--time-limit",
@@ -142,7 +142,7 @@ class MatchArguments:
         help="Stop with an error after this time.",
     )
     show: str | None = option(
-        "--show", metavar="ATTRIBUTES", help="Show these attributes of the events of matches, as user_id,price."
+        "--show", metavar="ATTRIBUTES", help="Show these attributes of the matched events, such as user_id,price."
     )
     out: Path | None = option(
         "-o", type=OUTPUT, metavar="FILE", help="Write the matches to a file, with their attributes as columns."

@@ -58,7 +58,7 @@ class MissesArguments:
     )
     source: FileSource = group(FileSource)
     show: str | None = option(
-        "--show", metavar="ATTRIBUTES", help="Show these attributes of the events of near misses, as time,amount."
+        "--show", metavar="ATTRIBUTES", help="Show these attributes of the events of near misses, such as time,amount."
     )
     out: Path | None = option(
         "-o", type=OUTPUT, metavar="FILE", help="Write the near misses to a file (.csv, .parquet, .jsonl)."

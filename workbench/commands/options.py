@@ -160,8 +160,8 @@ dialect_option = click.option(
     help="MATCH_RECOGNIZE: the dialect of QUERY.  [default: standard]",
 )
 READINGS = (
-    "MATCH_RECOGNIZE: another answer to an open question, as nulls=last, integer_division=exact or duration=closed; "
-    "may be given again."
+    "MATCH_RECOGNIZE: another answer to an open question, such as nulls=last, integer_division=exact or "
+    "duration=closed; may be given again."
 )
 reading_option = click.option("--reading", "readings", multiple=True, metavar="NAME=VALUE", help=READINGS)
 
@@ -296,7 +296,9 @@ class FileSource:
         help="The unit of times that are numbers since 1970.  [default: the unit that puts them into 1990 to 2100]",
     )
     time_format: str | None = option(
-        "--time-format", metavar="FORMAT", help="The format of times that are not ISO 8601, as '%d/%m/%Y %H:%M:%S'."
+        "--time-format",
+        metavar="FORMAT",
+        help="The format of times that are not ISO 8601, such as '%d/%m/%Y %H:%M:%S'.",
     )
     round_times: bool = option("--round-times", is_flag=True, help="Drop digits of times beyond microseconds.")
     type_column: str = option("--type", metavar="COLUMN", default=TYPE, help="The field with the type of an event.")
@@ -308,7 +310,9 @@ class FileSource:
         "--records", metavar="PATH", help="Where the list of events is, in a file that is one JSON object."
     )
     header: str | None = option(
-        "--header", metavar="NAMES", help="The names of the columns of a CSV file without a header, as type,time,user."
+        "--header",
+        metavar="NAMES",
+        help="The names of the columns of a CSV file without a header, such as type,time,user.",
     )
     object_type: str | None = option(
         "--object", metavar="TYPE", help="In an OCEL log: read the events of each object of this type as a sequence."

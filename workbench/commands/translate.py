@@ -73,7 +73,7 @@ class CallChoice(DialectChoice):
     "--reading",
     multiple=True,
     metavar="NAME=VALUE",
-    help="SASE+: another answer to an open question, as window=closed.",
+    help="SASE+: another answer to an open question, such as window=closed.",
 )
 @click.option(
     "--dialect", type=ChoiceOption(list(SQL)), help="MATCH_RECOGNIZE: the dialect of QUERY.  [default: standard]"
