@@ -59,11 +59,11 @@ def _example(one: AcrossKeys, S: Stream) -> str | None:
         f"events {' and '.join(map(str, C))}" if len(C) == 2 else f"{'events' if len(C) > 1 else 'event'} {_row(C)}"
     )
     if differing in together:
-        return f"Here {events} are reported, although they are no match among the events of their own key"
+        return f"Here {events} are reported, although they are not a match among the events of their own key"
     key = show_value(value) if (value := S[n].get(a)) is not None else "?"
     blamed = _blamed(one, S, n, C)
     if blamed is None:
-        return f"Here {events} ({a} {key}) are no match, although they are one among the events of their own key"
+        return f"Here {events} ({a} {key}) are not a match, although they are one among the events of their own key"
     other = S[blamed].get(a)
     its = f"{S[blamed].type}, " + (f"{a} {show_value(other)}" if other is not None else f"without {a}")
     name = OPERATORS[type(one.operator)].symbol

@@ -50,7 +50,7 @@ class EqlAnswer:
 class EqlExplainer(Explainer[EqlAnswer]):
     """An explainer that uses the matches of the reference evaluator, and the reason why each sequence stopped."""
 
-    hint = "--match POSITIONS says why events are no match, as in --match 0,1."
+    hint = "--match POSITIONS explains why events are not a match, as in --match 0,1."
 
     def __init__(self, query: eql.EqlQuery, S: Stream, text: str) -> None:
         self.rule, self.S, self.query = query, S, text

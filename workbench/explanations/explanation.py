@@ -337,7 +337,7 @@ class Explainer(ABC, Generic[E]):
     walk: ClassVar[str] = "The stream, step by step"
     idle: ClassVar[str] = "no match"
     nothing: ClassVar[str] = "Nothing matches."
-    hint: ClassVar[str] = "--match POSITIONS says why events are no match, as in --match 0,1."
+    hint: ClassVar[str] = "--match POSITIONS explains why events are not a match, as in --match 0,1."
     in_order: bool = True
 
     @abstractmethod

@@ -112,7 +112,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
 
     def view(self, found: SigmaAnswer) -> ExplanationView:
         label, raised = braces(found.events), found.alert is not None
-        sentence = f"{label} is {'an' if raised else 'no'} alert at {found.at}"
+        sentence = f"{label} is {'an' if raised else 'not an'} alert at {found.at}"
         rows = [Row("common" if raised else "extra", sorted(found.events), found.at, sentence)]
         rows += [Row("common", a.events, a.at, f"nearest alert · {braces(a.events)} at {a.at}") for a in found.nearest]
         heading = "why" if raised else "what is in the way"
