@@ -255,8 +255,8 @@ def violation(point: RelaxationPoint, phi: cel.Formula, place: cel.Formula, node
         case cel.PartitionBy(_, name):
             return f"the events differ in [{name}]: {format_list(event(p, S, [name]) for p in sorted(C))}"
         case cel.PerKey(psi, names):
-            own = braces(same_key(names, j, S))
-            alone = f"among the events of its key alone, {own}, this is not a match of {show(psi)}"
+            key_events = braces(same_key(names, j, S))
+            alone = f"among the events of its key alone, {key_events}, this is not a match of {show(psi)}"
             return _differing(names, C, j, S) or alone
         case cel.Strict():
             left_out = sorted(set(places(oracle, min(C), max(C))) - C)
