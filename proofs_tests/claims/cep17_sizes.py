@@ -59,10 +59,10 @@ def alternatives(k: int) -> core.Formula:
 
 
 IN_WORDS: dict[Callable[[int], core.Formula], str] = {
-    choices: "(A AS x1 OR B AS x1) ; … ; (A AS xk OR B AS xk)",
+    choices: "a sequence of k choices A AS xi OR B AS xi",
     repeated_choices: "the same below a +",
     conditionals: "T AS x and then k times the choice of section 5.2's conditional",
-    alternatives: "(A1 AS a1 OR … OR Ak AS ak) ; (B1 AS b1 OR … OR Bk AS bk)",
+    alternatives: "A sequence of two choices among k types",
 }
 
 

@@ -61,6 +61,8 @@ _CLAUSES = re.compile(
     r"(?<! ); |\. (?=[A-Z])(?:Reading: )?|: (?=[a-z0-9])|, (?:and )?(?=(?:all|on all|at each|in all|every) )"
 )
 
+_NAMED = "\N{REPLACEMENT CHARACTER}"  # in the place of a text that has a name
+
 _checked: dict[str, dict[str, Any]] = {}
 
 
@@ -140,14 +142,15 @@ def _notes(texts: Iterable[str]) -> dict[str, str]:
     texts = list(texts)
     whole = _shared(part for text in texts for part in re.split(r"\. (?:Reading|In Coq): ", text))
     named = re.compile("|".join(map(re.escape, sorted(whole, key=len, reverse=True))) or "(?!)")
-    rest = (named.sub("`", text) for text in texts)  # the sign stands for a name
+    rest = (named.sub(_NAMED, text) for text in texts)
     clauses = (_CLAUSES.split(text) for text in rest)
     shared = [*whole, *_shared(clause for some in clauses for clause in some)]
     return {f"N{k}": clause for k, clause in enumerate(sorted(shared, key=lambda clause: -len(clause)), 1)}
 
 
 def _shared(clauses: Iterable[str]) -> list[str]:
-    words = {clause: (len(clause.split()), k) for clause, k in Counter(clauses).items() if "`" not in clause}
+    whole = (clause for clause in clauses if _NAMED not in clause and clause.count("`") % 2 == 0)  # no half of a code
+    words = {clause: (len(clause.split()), k) for clause, k in Counter(whole).items()}
     return [clause for clause, (n, k) in words.items() if n >= 5 and (k - 1) * n > 3]
 
 
