@@ -42,8 +42,8 @@ def in_words(effort: Effort, seed: int) -> str:
     """Which automata these are, and how many."""
     of = Counter(A.states for A in automata(effort, seed))
     return (
-        f"{of.total()} automata: their transitions skip any event or mark an A or a B, and their states all lie on "
-        f"a path from the first to the last; all {of[1]} of one state; all {of[2]} of two with at most "
-        f"{MOST[effort]} transitions; the {of[3]} among {DRAWN[effort]} random ones of three with 3 to 7 (seed "
+        f"{of.total()} automata: their transitions skip any event or mark an A or a B and their states lie on a "
+        f"path from the first to the last (all {of[1]} of one state and all {of[2]} of two with at most "
+        f"{MOST[effort]} transitions); the {of[3]} among {DRAWN[effort]} random ones of three with 3 to 7 (seed "
         f"{seed})"
     )

@@ -371,8 +371,8 @@ def _(effort: Effort) -> Finding:
             )
             alike &= by_core == by_cel
     bound = f"docs/theory/expressiveness.md; {FUTURE} at the first of two A, which has x = 0, the second with x = 1 or "
-    bound += f"x = 0: none of all {len(Fs)} formulas of tods21's CEL to {nodes} nodes tells the two apart there. By "
-    bound += "PROJECT, CEL has the complex events later, on all streams of A to 4 events"
+    bound += f"x = 0: none of all {len(Fs)} formulas of tods21's CEL to {nodes} nodes distinguishes them. With "
+    bound += "PROJECT, CEL finds the complex events later, on all streams of A to 4 events"
     return Finding("holds" if differs and alike else "refuted", "proof", bound)
 
 

@@ -470,8 +470,8 @@ def _(effort: Effort) -> Finding:
 
 @claim(
     "cep17.lemC.18",
-    "The automaton of MAX of an I/O-deterministic CEA has pairs (T, U) as states. A run of the CEA with a "
-    "larger complex event reaches each state of U",
+    "The automaton of MAX of an I/O-deterministic CEA has pairs (T, U) as states. For each state of U, some "
+    "run of the CEA with a larger complex event reaches it",
     "lemma",
     LOST,
 )

@@ -456,7 +456,7 @@ _appendix_e(
     SASE_PATTERNS,
     _by_sase,
     all_complex_events,
-    "all their complex events, at all positions, the same on {}",
+    "all their complex events at all positions, on {}",
     f"{_TABLE}; by the definition of SASE+, skip_till_any_match has the variables as arguments and an empty body",
     "The texts for SASE express the queries of Table 1",
 )
@@ -465,8 +465,8 @@ _appendix_e(
     ESPER_PATTERNS,
     by_esper,
     consuming,
-    "what the consumption policy of Table 2 leaves of their complex events, the same on {}. Where only the "
-    "last event completes matches, as in Figure 4, these are all complex events; on A B C C they are not",
+    "what the consumption policy of Table 2 leaves of their complex events, on {}. Where only the last event "
+    "completes matches, as in Figure 4, these are all complex events; on A B C C they are not",
     f"{_TABLE}; types are in quotation marks; s has no definition, so it is any event. Without AFTER MATCH "
     "SKIP, as in the text, Esper skips by the consumption policy of Table 2. We use our definition of "
     "MATCH_RECOGNIZE; Esper 9.0.0 gives the same answers (test_adapters.py)",

@@ -97,7 +97,7 @@ def construction(
         cases = chain.from_iterable(space.cases(operator) for space in sized)
         still, looked_at = first_difference(lambda phi, S: outputs(compile_cel(phi), S), dict.fromkeys(cases))
         if found is None:
-            against = f"{looked_at} cases of it against the meaning, {bound}"
+            against = f"{looked_at} cases against the meaning, {bound}"
             agreed: Status = "holds" if still is None else "refuted"
             return Finding(agreed, "decided", f"{decided} formulas against the compiler on all streams; {against}")
         status: Status = "holds-corrected" if still is None else "refuted"

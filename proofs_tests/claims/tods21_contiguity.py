@@ -307,7 +307,7 @@ _law(
     "tods21.prop8.12:in-renamed",
     "((((phi IN X) ; B) FILTER X.x > 0) IN X) FILTER X.x < 2",
     "((((phi IN Y) ; B) IN X) FILTER Y.x > 0) FILTER X.x < 2",
-    reading=f"{_ASKED}; only for a variable bound by IN: if an event type is renamed, the operand is no formula",
+    reading=f"{_ASKED}; only for a variable bound by IN: if an event type is renamed, the operand is not a formula",
 )
 _law(
     "tods21.prop8.12:example",

@@ -86,8 +86,8 @@ def _in_words(space: Space) -> str:
     "tods21.prop5.5",
     "Every CEA has a valuation-equivalent I/O-deterministic one, of a size at most exponential",
     "proposition",
-    "by the library, on the automata of formulas; the size of Definition 5.1, states and transitions, of the sets of "
-    "states that are reached and not empty",
+    "by the library, on the automata of formulas; the size of Definition 5.1 counts states and transitions, "
+    "here of the reached non-empty sets",
 )
 def _(effort: Effort) -> Finding:
     space, cases = _small(effort), 0
@@ -124,7 +124,7 @@ def _(effort: Effort) -> Finding:
         A, cases = compile_cel(phi), cases + 1
         if _size_of_all_sets(A) > 2 ** (2 * A.size):
             return Finding("refuted", "exhaustive", show(phi))
-    bound = f"of the automata A of {cases} formulas the size is 2^(2|A|) at most, counted and not built: "
+    bound = f"for the automata A of {cases} formulas the size is at most 2^(2|A|), counted without building them: "
     return Finding("holds", "exhaustive", bound + space.formulas_in_words)
 
 

@@ -201,8 +201,8 @@ def _expressible(name: str, operator: Callable[[cel.Formula, cel.Formula], cel.F
             ):
                 return Finding("refuted", "decided", show(operator(left, right)))
         few = f", the right one to {small.nodes}" if small.nodes < space.nodes else ""
-        bound = f"{cases} formulas, with operands from {space.formulas_in_words}{few}, on all streams, and by the "
-        return Finding("holds", "decided", bound + "meaning on all to 3 events over 3 tuples")
+        bound = f"{cases} formulas, with operands from {space.formulas_in_words}{few}; on all streams, and "
+        return Finding("holds", "decided", bound + "compared with the meaning on all to 3 events over 3 tuples")
 
 
 _expressible("and", cel.And)

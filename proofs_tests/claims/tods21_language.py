@@ -103,9 +103,9 @@ def _(effort: Effort) -> Finding:
                 if got != expected or _repeats(registered, phi, S):
                     return Finding("refuted", "exhaustive", f"{show(phi)} over {S.events}")
     bound = (
-        f"{cases} cases: all {2 ** len(sets)} predicates of arity 1 over sets of {len(alphabet)} tuples, and three of "
-        "arity 2 made by hand, above (A+ OR B) OR (A IN X ; A), on all streams to 3 events; no predicate is handed "
-        "a tuple twice"
+        f"{cases} cases: all {2 ** len(sets)} predicates of arity 1 over sets of {len(alphabet)} tuples, and three "
+        "of arity 2 made by hand, above (A+ OR B) OR (A IN X ; A), on all streams to 3 events; no predicate gets a "
+        "tuple twice"
     )
     return Finding("holds", "exhaustive", bound)
 
@@ -271,7 +271,7 @@ def _(effort: Effort) -> Finding:
     "tods21.ex5.3",
     "The automaton of Figure 4: from an H to an H, with some of the T between",
     "example",
-    "the drawing is lost in the copy at hand; by the words of Example 5.3",
+    "our copy lacks the drawing; we follow the words of Example 5.3",
 )
 def _(effort: Effort) -> Finding:
     skip = [Transition(q, Anything(), UNMARKED, q) for q in (0, 1)]

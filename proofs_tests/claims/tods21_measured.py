@@ -100,9 +100,9 @@ def _(effort: Effort) -> Finding:
     looped = [max(steps for steps, _ in printed_delays(n, line_7_is_a_loop=True)) for n in printed_lengths]
     as_printed, corrected = exponent(printed_lengths, printed), exponent(printed_lengths, looped)
     bound = (
-        f"Algorithm 1 as printed: at most {', '.join(map(str, printed))} steps, the parts of a call between calls "
-        f"and outputs, between outputs of three events on {', '.join(map(str, printed_lengths))} A followed by B B "
-        f"C, exponent {as_printed:.2f}. With line 7 as a loop: at most {max(looped)}, exponent {corrected:.2f}. "
+        f"Algorithm 1 as printed: at most {', '.join(map(str, printed))} steps (parts of a call between calls and "
+        f"outputs) between outputs of three events on {', '.join(map(str, printed_lengths))} A followed by B B C, "
+        f"exponent {as_printed:.2f}. With line 7 as a loop: at most {max(looped)}, exponent {corrected:.2f}. "
         f"Algorithm 2 as printed: at most {changes[-1]} changes of the data structure for one event, exponent "
         f"{exponent(SIZES, changes):.2f} in the number of states, {SIZES[0]} to {SIZES[-1]}. The library, whose "
         f"Enumerate has the loop: operations for one event have exponent {flat:.2f} in the length of the stream, "
