@@ -901,8 +901,8 @@ def _(effort: Effort) -> Finding:
         seen = [len(list(matches_of_sase(q, Stream(map(Event, types(n))), bindings))) for n in sizes]
         if seen != [results(n) for n in sizes]:
             return Finding("refuted", "exhaustive", f"{pattern} by {strategy}: {seen}")
-        told.append(f"{pattern} by {strategy} on {series} {seen[-1]}, {growth}")
-    return Finding("holds", "measured", f"all n to {sizes[-1]}, results at the last: {'; '.join(told)}")
+        told.append(f"{pattern} by {strategy} on {series}: {seen[-1]} ({growth})")
+    return Finding("holds", "measured", f"all n to {sizes[-1]}. Results for n = {sizes[-1]}: {'; '.join(told)}")
 
 
 def _variables(pattern: str) -> str:

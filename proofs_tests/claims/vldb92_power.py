@@ -132,7 +132,7 @@ def _(effort: Effort) -> Finding:
     ok = language(parse("a and !relative(!NULL, !NULL)")) not in found
     return passed(
         ok,
-        f"without it, it expresses {len(found)} of the {2 ** len(words)} sets of histories to 2 events over a and "
+        f"without it, expressions give {len(found)} of the {2 ** len(words)} sets of histories to 2 events over a and "
         "b; that of a and !relative(!NULL, !NULL), which is the single event a, is not among them",
         "decided",
     )
