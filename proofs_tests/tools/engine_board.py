@@ -346,10 +346,10 @@ Written by `python -m proofs_tests.tools.engine_board page` from stored runs of 
 These tables show which engine has which construct right. A cell has two numbers of cases: passed/claimed. A link says
 how many of the failed cases a finding explains; the finding is a *defect* of the engine, or a *choice* if the link says
 so. ▲2 means that two cases that failed in the previous version now pass; ▼2 means that two cases now fail that did
-not fail before. A dash (–) means that the engine does not claim the feature; the page of its adapter says why. Features
-that no engine claims are left out, and so are engines that claim no feature of a language. In the book, tick the
-features that you need ([explained here](../reference/suite.md)), and a line names the engines that have all of them
-right. [board.json](board.json) has the same data.
+not fail before, or that the suite did not have then. A dash (–) means that the engine does not claim the feature; the
+page of its adapter says why. Features that no engine claims are left out, and so are engines that claim no feature of a
+language. In the book, tick the features that you need ([explained here](../reference/suite.md)), and a line names the
+engines that have all of them right. [board.json](board.json) has the same data.
 """
 HEAT = '\n<script src="../_static/board.js" defer></script>\n'  # colours, and filters above the tables
 KINDS = ("defect", "choice")
@@ -381,7 +381,7 @@ HISTORY = """
 
 A run with `cerify conform --policy` (files in `docs/findings/policies`) takes some choices of the engine as right: the
 cases that it still fails are defects. ▲14 means that 14 cases that failed in the previous version, with the same
-choices, now pass; ▼2 means that two cases now fail that did not fail before.
+choices, now pass; ▼2 means that two cases now fail that did not fail before, or that the suite did not have then.
 
 """
 
