@@ -738,8 +738,8 @@ def _answer(obj: Any) -> Answer:
 
 
 def _match(obj: Any) -> Match:
-    at, events, bindings, *result = obj
-    return Match(at, tuple(events), _bindings(bindings), *map(result_of, result))
+    at, events, bindings, *results = obj
+    return Match(at, tuple(events), _bindings(bindings), result=next(map(result_of, results), None))
 
 
 def _bindings(obj: Any) -> tuple[tuple[str, tuple[int, ...]], ...] | None:

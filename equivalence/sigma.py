@@ -160,8 +160,8 @@ SIGMA: Generator[sigma.SigmaQuery] = Generator(PROFILES, random_case, random_log
 # CEL.
 
 
-def sigma_to_cel(query: sigma.SigmaQuery, type_: str = "event") -> Formula:
-    """Return the formula of CEL with the alerts of a rule, on logs of events of one type in the order of time.
+def sigma_to_cel(query: sigma.SigmaQuery) -> Formula:
+    """Return the formula of CEL with the alerts of a rule, on logs of events of type `event` in the order of time.
 
     d1 ... dn are the detections, D is any of them, and w is the timespan. All formulas are PER KEY of the group:
 
@@ -181,14 +181,14 @@ def sigma_to_cel(query: sigma.SigmaQuery, type_: str = "event") -> Formula:
         )
     (rule,) = query.rules
     if isinstance(rule, sigma.SigmaDetection):
-        return eql_to_cel(eql.EqlQuery(eql.EventFilter(type_, rule.condition)))
+        return eql_to_cel(eql.EqlQuery(eql.EventFilter("event", rule.condition)))
     names = {part.name for part in rule.rules}
     if any(isinstance(part, sigma.SigmaCorrelation) for part in rule.rules) or len(names) < len(rule.rules):
         raise Unsupported("a correlation of correlations cannot be translated: its timespan begins at their alerts")
     if any(keys != rule.group_by for keys in rule.keys) or len(set(rule.values)) > 1:
         raise Unsupported("aliases are not translated: PER KEY of CEL uses the same attributes for all events")
     least = _least(rule)
-    parts = [_event(part, type_) for part in rule.rules if isinstance(part, sigma.SigmaDetection)]
+    parts = [_event(part) for part in rule.rules if isinstance(part, sigma.SigmaDetection)]
     any_of = f"({' OR '.join(parts)})"
     match rule.kind:
         case "event_count":
@@ -234,8 +234,8 @@ def _least(rule: sigma.SigmaCorrelation) -> int:
     return least
 
 
-def _event(rule: sigma.SigmaDetection, type_: str) -> str:
-    return f"({show_cel(eql_to_cel(eql.EqlQuery(eql.EventFilter(type_, rule.condition))))})"
+def _event(rule: sigma.SigmaDetection) -> str:
+    return f"({show_cel(eql_to_cel(eql.EqlQuery(eql.EventFilter('event', rule.condition))))})"
 
 
 def _name(name: str) -> str:

@@ -6,7 +6,7 @@ import json
 import re
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Protocol, TypeAlias, overload
@@ -112,6 +112,11 @@ class Match:
         if self.result is not None:
             found["result"] = plain(self.result.attributes)
         return found
+
+    def shifted(self, by: int) -> Match:
+        """Return the match with all positions increased by `by`."""
+        bindings = self.bindings and tuple((A, tuple(p + by for p in positions)) for A, positions in self.bindings)
+        return replace(self, at=self.at + by, events=tuple(p + by for p in self.events), bindings=bindings)
 
 
 Events: TypeAlias = Iterable[Event | Mapping[str, Any]] | ArrowTable

@@ -534,7 +534,8 @@ class Matches(Sequence[Match]):
         from cerify.semantics.match_tables import RESULT, table_of_matches
 
         written = [None if m.result is None else m.result.ordered_text for m in self]
-        return table_of_matches(self).set_column(3, RESULT.field("result"), pa.array(written, pa.string()))
+        place = RESULT.get_field_index("result")
+        return table_of_matches(self).set_column(place, RESULT.field(place), pa.array(written, pa.string()))
 
     def to_pandas(self, stream: Events | str | Path | None = None, attributes: Sequence[str] | None = None) -> Any:
         """Return the table of to_arrow as a pandas data frame; bindings are dicts.

@@ -119,7 +119,7 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
             found = self._matches(events, 0, len(events), first, limit)
         if limit is None and len(found) > self.options.budget.matches:
             raise too_many_matches(self.options.budget.matches)
-        found = [_moved(match, self._forgotten) for match in found] if self._forgotten else found
+        found = [match.shifted(self._forgotten) for match in found] if self._forgotten else found
         self._events, self._begin = events.part(kept, len(events) - kept) if kept else events, begin
         self._forgotten, self.position = self._forgotten + kept, self._forgotten + len(events)
         return sorted(found)[:limit]
@@ -174,7 +174,7 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
         found = list(islice(new, most + 1 if limit is None else limit))
         if limit is None and len(found) > most:
             raise too_many_matches(most)
-        return [_moved(match, begin) for match in found] if begin else found
+        return [match.shifted(begin) for match in found] if begin else found
 
 
 def _first_in_reach(reach: ReachBounds | None, S: Stream) -> int:
@@ -188,12 +188,6 @@ def _first_in_reach(reach: ReachBounds | None, S: Stream) -> int:
             low = max(low, window.advance(p, event) or 0)
         lows.append(low)
     return max(0, min(lows))
-
-
-def _moved(match: Match, by: int) -> Match:
-    """Return a match with all positions increased by `by`."""
-    bindings = match.bindings and tuple((A, tuple(p + by for p in positions)) for A, positions in match.bindings)
-    return replace(match, at=match.at + by, events=tuple(p + by for p in match.events), bindings=bindings)
 
 
 AUTOMATIC = ("automaton", "denotational")

@@ -216,14 +216,13 @@ def accepted_word(A: DFA, among: Collection[int] | None = None, budget: Budget =
     return _of_both(A, A, lambda q: q[0] in A.accepting, among, budget)
 
 
-def shortest_extension(A: DFA, q: int, among: Collection[int] | None = None, budget: Budget = Budget()) -> Word | None:
+def shortest_extension(A: DFA, q: int) -> Word | None:
     """Return a shortest sequence of future events after which A takes place, from state q on; None if there is none."""
-    coming = _restrict_types(A.alphabet.coming, among)
 
     def edges(node: tuple[int, bool]) -> Iterator[tuple[int, tuple[int, bool]]]:
-        return ((a, (A.step(node[0], a), True)) for a in coming)
+        return ((a, (A.step(node[0], a), True)) for a in A.alphabet.coming)
 
-    return shortest((q, False), edges, lambda node: node[0] in A.accepting, budget)
+    return shortest((q, False), edges, lambda node: node[0] in A.accepting, Budget())
 
 
 def coaccessible_states(A: DFA, among: Collection[int] | None = None) -> frozenset[int]:

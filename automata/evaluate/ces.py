@@ -13,7 +13,7 @@ from typing import TypeAlias
 from cerify.automata.cea.model import CEA, Determinized, Marks, single_variable
 from cerify.automata.evaluate.tables import classify
 from cerify.automata.evaluator import Output
-from cerify.semantics.arguments import Budget, timed_items
+from cerify.semantics.arguments import timed_items
 from cerify.semantics.events import Match, Stream, Valuation, bindings_of
 
 BOTTOM = 0
@@ -121,9 +121,9 @@ class Evaluation:
             yield from self.D.enumerate(nodes)
 
 
-def evaluate_automaton(A: CEA, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> Iterator[Match]:
+def evaluate_automaton(A: CEA, S: Stream) -> Iterator[Match]:
     """Return the matches of an automaton over a stream, lazily and in the order of positions. Raises BudgetExceeded."""
-    return read_events(Determinized(A if output == "valuations" else single_variable(A), budget), S, output)
+    return read_events(Determinized(single_variable(A)), S, "matches")
 
 
 def read_events(automaton: Determinized, S: Stream, output: Output) -> Iterator[Match]:

@@ -185,15 +185,13 @@ def _other_wildcards(text: str) -> Iterator[str]:
     yield text[:-1] if text.endswith("*") else f"{text}*"
 
 
-def make_rule_tests(
-    query: eql.EqlQuery, budget: Budget = Budget(), arrays: bool = False, schema: Schema | None = None
-) -> RuleTests:
+def make_rule_tests(query: eql.EqlQuery, budget: Budget = Budget(), schema: Schema | None = None) -> RuleTests:
     """Return logs that kill the mutants of a query; the query matches on the first log.
 
-    arrays: whether fields may have several values in these logs; if False, they have several values only if no other
-    log kills a mutant. schema: the schema of the logs. Raises BudgetExceeded when the seconds are over.
+    Fields have several values only if no other log kills a mutant. schema: the schema of the logs. Raises
+    BudgetExceeded when the seconds are over.
     """
-    asked = Asked(arrays=arrays, schema=schema)
+    asked = Asked(arrays=False, schema=schema)
     logs: list[tuple[list[Event], list[Match]]] = []
     positive: object = find_firing_log(query, asked) or fires_on_some_log(query, asked)
     along = list(_log_of(positive))
@@ -210,7 +208,7 @@ def make_rule_tests(
             found: object = replace_event(query, mutant, along, asked)
             if found is None:
                 found = _difference(query, mutant, budget, asked)
-            if isinstance(found, Same) and not arrays:
+            if isinstance(found, Same):
                 found = _difference(query, mutant, budget, replace(asked, arrays=True))
             if not (log := list(_log_of(found))):
                 (same if isinstance(found, Same) else undecided).append(words)

@@ -386,7 +386,7 @@ class FileSource:
         for warning in require_fit(lang, lang.syntax.parse(query) if tree is None else tree, S, self.strict):
             warn(warning, query)
 
-    def read_in(self, lang: Language[Any], files: tuple[str, ...], default_type: str | None = None) -> Stream:
+    def read_in(self, lang: Language[Any], files: tuple[str, ...]) -> Stream:
         """Return the events of files, read in the language's own format if it has one, else by `read_stream`."""
         own = None
         if self.format_ is None:
@@ -395,7 +395,7 @@ class FileSource:
                     files, None if self.type_column == TYPE else self.type_column, self.time_column
                 )
         if own is None:
-            return self.read_stream(files, default_type or lang.row_type, lang.syntax.keeps_nulls)
+            return self.read_stream(files, lang.row_type, lang.syntax.keeps_nulls)
         if (schema := self.schema_for(lang.name)) is not None:
             require_events_fit(own, schema, others=True)
         return self._as_asked(own, ", ".join(files), lang.title)

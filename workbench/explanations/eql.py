@@ -26,7 +26,7 @@ from cerify.explanations.near_misses import Cause, NearMiss, NearMissReport
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.conditions import condition_test, has_category, keys_of, span_of, time_of, values_of
 from cerify.semantics.eql.denote import matches_of
-from cerify.semantics.errors import InputError, Unsupported
+from cerify.semantics.errors import InputError, Unsupported, shortened
 from cerify.semantics.events import ComplexEvent, Event, Match, Stream
 from cerify.semantics.schemas import NULL
 from cerify.semantics.values import show_seconds
@@ -329,4 +329,4 @@ def _key_text(event: Event, fields: tuple[eql.EventField, ...]) -> str:
 
 
 def cut(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} … {text[-LONGEST // 2 :]}"
+    return shortened(text, LONGEST)

@@ -523,9 +523,9 @@ def _rows(pattern: str, rest: str = "", measures: str = "", skip: str = "", by: 
     return f"MATCH_RECOGNIZE ({' '.join(filter(None, (by, shown, after, f'PATTERN ({pattern})', rest)))})"
 
 
-def _one_row(pattern: str, measures: str, rest: str = "", by: str = "") -> str:
+def _one_row(pattern: str, measures: str) -> str:
     """Write a clause from its parts, with one row per match, as some engines support nothing else."""
-    return _rows(pattern, rest, measures, by=by).replace("ALL ROWS", "ONE ROW")
+    return _rows(pattern, measures=measures).replace("ALL ROWS", "ONE ROW")
 
 
 def _window(pattern: str, rest: str, end: str = "UNBOUNDED", skip: str = "") -> str:

@@ -185,18 +185,12 @@ def _consuming(evaluation: Evaluation) -> Evaluation:
                 if at not in (None, match.at):
                     break
                 at = match.at
-                yield _shifted(match, start)
+                yield match.shifted(start)
             if at is None:
                 return
             start += at + 1
 
     return evaluate
-
-
-def _shifted(match: Match, by: int) -> Match:
-    """Return the match with `by` added to its positions."""
-    bindings = match.bindings and tuple((name, tuple(i + by for i in held)) for name, held in match.bindings)
-    return replace(match, at=match.at + by, events=tuple(i + by for i in match.events), bindings=bindings)
 
 
 LANGUAGE: Language[CeqlQuery] = Language(

@@ -22,7 +22,7 @@ from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.cel.denote import NO_PREDICATES, Predicates
 from cerify.semantics.errors import CerifyError, InputError, InternalError, Unsupported
 from cerify.semantics.events import TIME
-from cerify.semantics.match_tables import RESULT, match_schema
+from cerify.semantics.match_tables import match_schema
 from cerify.semantics.predicates import Term
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.check import value_type
@@ -110,7 +110,8 @@ def answer_fields(schema: pa.Schema, columns: Columns, output: Output, result: p
         case "events":
             fields = [pa.field("match", pa.int64()), pa.field("at", place), pa.field("event", place)]
         case _:
-            fields = list(match_schema(place))[:3] + ([] if result is None else [pa.field(NAME, result)])
+            fields = [field for field in match_schema(place) if field.name != NAME]
+            fields += [] if result is None else [pa.field(NAME, result)]
     row = pa.struct([schema.field(name).with_nullable(True) for name in columns.all_columns])
     keys = [pa.field(name, schema.field(name).type) for name in columns.keys]
     return pa.schema([*keys, *fields, (KIND, pa.string()), (MESSAGE, pa.string()), (ROW, row)])
@@ -408,14 +409,14 @@ class Answering:
         if not found.num_rows:
             return pa.table({})
         named = found if self._ids is None else map_positions(found, self._ids.kind, self._ids.take_ids)
-        at, events, bindings, result = (named.column(i).combine_chunks() for i in range(4))
+        columns = {name: named[name].combine_chunks() for name in named.column_names}
+        at, events = columns["at"], columns["events"]
         if self.output == "events":
             parents = pc.list_parent_indices(events)
             numbers = pc.add(parents, self._number)
             self._number += len(found)
             return self._keyed({"match": numbers, "at": at.take(parents), "event": pc.list_flatten(events)})
-        columns = {"at": at, "events": events, "bindings": bindings}
-        return self._keyed(columns if result.null_count else columns | {"result": result})
+        return self._keyed({name: values for name, values in columns.items() if name != NAME or not values.null_count})
 
     def _keyed(self, columns: dict[str, pa.Array]) -> pa.Table:
         first = next(iter(columns.values()))
@@ -447,7 +448,7 @@ class _Ids:
 # The column `result`: the values of RETURN in SASE+. Runs write them as JSON; in the answer they are a struct with the
 # types of the columns of the rows.
 
-NAME = RESULT.names[3]
+NAME = "result"
 
 
 def result_type(query: SparkQuery, columns: Columns, rows: pa.Schema) -> pa.DataType:

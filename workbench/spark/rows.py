@@ -77,16 +77,15 @@ PositionMap = Callable[[pa.Array], pa.Array]
 
 def map_positions(matches: pa.Table, place: pa.DataType, identify: PositionMap) -> pa.Table:
     """Return the matches with identifiers of type `place` instead of positions. `identify` maps positions to them."""
-    at, events, bindings, result = (matches[name].combine_chunks() for name in RESULT.names)
-    schema = match_schema(place)
+    columns = {name: matches[name].combine_chunks() for name in RESULT.names}
+    schema, events, bindings = match_schema(place), columns["events"], columns["bindings"]
     if bindings.null_count:  # a query without bindings: all are null
         bound = pa.nulls(len(bindings), schema.field("bindings").type)
     else:
         lists = pa.ListArray.from_arrays(bindings.items.offsets, identify(bindings.items.values))
         bound = pa.MapArray.from_arrays(bindings.offsets, bindings.keys, lists)
-    return pa.table(
-        [identify(at), pa.ListArray.from_arrays(events.offsets, identify(events.values)), bound, result], schema=schema
-    )
+    named = pa.ListArray.from_arrays(events.offsets, identify(events.values))
+    return pa.table(columns | {"at": identify(columns["at"]), "events": named, "bindings": bound}, schema=schema)
 
 
 def shift_positions(matches: pa.Table, by: int) -> pa.Table:

@@ -240,7 +240,7 @@ def unpacked_rows(batches: Iterable[pa.RecordBatch], plan: str) -> Iterator[pa.R
     id_col = parsed.columns.id
     found = match_schema(pa.int64() if id_col is None else parsed.schema.field(id_col).type)
     row, result = pa.struct(list(parsed.schema)), result_type(parsed.query, parsed.columns, parsed.schema)
-    names = found.names if parsed.query.plugin.results else found.names[:-1]
+    names = [name for name in found.names if name != NAME or parsed.query.plugin.results]
     header = [*parsed.columns.keys, *names, KIND, ROW]
     for batch in batches:
         for i in range(batch.num_rows):

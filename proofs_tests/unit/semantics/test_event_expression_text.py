@@ -124,8 +124,8 @@ def test_parentheses_are_written_where_needed_only() -> None:
         ("a[x.n > 5]", 1, 10, "an attribute stands alone"),
         ("a[type = 'b']", 2, 6, "not an attribute"),
         ("a[n > 'x]", 6, 7, "the string does not end"),
-        ("y := x; x := a; y", 5, 6, "define it before its use"),
-        ("y := a or y; y", 10, 11, "define it before its use"),
+        ("y := x; x := a; y", 5, 6, "before its definition; move the definition"),
+        ("y := a or y; y", 10, 11, "before its definition; move the definition"),
         ("y := a; y := b; y", 8, 14, "defined twice"),
         ("y(I, I) := a(I); y(1, 2)", 0, 15, "the same name"),
         ("y(I) := a(I); y", 14, 15, "has 1 parameters"),
@@ -133,7 +133,7 @@ def test_parentheses_are_written_where_needed_only() -> None:
         ("y(1) := a(I); y", 0, 4, "must be names"),
         ("y[n > 5] := a; y", 0, 8, "a definition cannot have a condition"),
         ("exists x (prior(a = x, x[n > 1]))", 23, 31, "cannot have arguments or a condition in brackets"),
-        ("a(x) and exists x (b = x)", 9, 25, "cannot stand both for"),
+        ("a(x) and exists x (b = x)", 9, 25, "cannot be both an event and the value"),
     ],
 )
 def test_errors_know_their_place(text: str, start: int, end: int, words: str) -> None:

@@ -1334,6 +1334,7 @@ def test_texts_that_say_numbers_are_added(kind: str, number: float) -> None:
     assert found_by(text, log, **{"added-texts": "numbers"}) == [1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("selection", "correlation", "axes"),
     [
@@ -1541,6 +1542,7 @@ def select(condition: str = "s", **selection: Any) -> dict[str, Any]:
 NETWORK = {"s": {"ip|cidr": ["10.0.0.0/8"]}, "f": {"ip|cidr": "10.1.2.0/24"}, "condition": "s and not f"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("detection", "correlation"),
     [
