@@ -414,8 +414,8 @@ def _by_arrow(source: CsvSource, schema: Schema | None) -> list[Event]:
             "line 3, field 'x': '4o' has no clear type .*: correct it; columns of such values need",
         ),
         ("type,x\nA,4o\n", "line 2, field 'x': '4o' has no clear type: correct it"),
-        ("type,x\nA, 1\n", "field 'x': ' 1' has no clear type; the blanks around it belong to the value: leave them"),
-        ("type,x\nA, x\n", "field 'x': ' x' has no clear type; the blanks around it belong to the value: leave them"),
+        ("type,x\nA, 1\n", "field 'x': ' 1' has no clear type; the blanks around it belong to the value: remove them"),
+        ("type,x\nA, x\n", "field 'x': ' x' has no clear type; the blanks around it belong to the value: remove them"),
         (
             "type,time\nA,noon\n",
             "line 2, field 'time': 'noon' is not a time; a time is ISO 8601, such as 2013-01-31T14:05:00Z",

@@ -278,7 +278,7 @@ def test_correlation_variables_are_bound_and_stay_out_of_iterations() -> None:
     rng = Random(3)
     for _ in range(300):
         found = problems_expressions(expression(rng, CORRELATED, 12))
-        assert all(problem.message.startswith("nothing is equated") for problem in found)
+        assert all(problem.message.startswith("no expression is equated") for problem in found)
 
 
 def test_correlation_variables_are_under_negations_too() -> None:
@@ -304,7 +304,9 @@ def test_attribute_variables_constraints_and_names(name: str, cases: int, least:
     for E, S in found:
         assert parse_expressions(show_expressions(E)) == E
         unmet = [problem.message for problem in problems_expressions(E, profile.schema)]
-        assert all("nothing is equated" in message or "not an argument of an event" in message for message in unmet), (
+        assert all(
+            "no expression is equated" in message or "not an argument of an event" in message for message in unmet
+        ), (
             show_expressions(E),
             unmet,
         )
