@@ -73,9 +73,7 @@ def defined_outside_iteration(phi: core.Formula) -> Variables:
             return frozenset({x})
         case core.CoreOr(left, right) | core.CoreSeq(left, right):
             return defined_outside_iteration(left) | defined_outside_iteration(right)
-        case (
-            core.CoreFilter(psi, _) | core.CoreStrict(psi) | core.CoreNext(psi) | core.CoreLast(psi) | core.CoreMax(psi)
-        ):
+        case core.CoreFilter(psi, _) | core.CoreSelection(psi):
             return defined_outside_iteration(psi)
         case core.CorePlus():
             return frozenset()
@@ -96,7 +94,7 @@ def free(phi: core.Formula) -> Variables:
             return mentioned(condition) | free(psi)
         case core.CorePlus(psi):
             return free(psi).difference(defined_outside_iteration(psi))
-        case core.CoreStrict(psi) | core.CoreNext(psi) | core.CoreLast(psi) | core.CoreMax(psi):
+        case core.CoreSelection(psi):
             return free(psi)
         case _:
             assert_never(phi)
@@ -113,9 +111,7 @@ def bound(phi: core.Formula) -> Variables:
             return bound(left).intersection(bound(right))
         case core.CorePlus():
             return frozenset()
-        case (
-            core.CoreFilter(psi, _) | core.CoreStrict(psi) | core.CoreNext(psi) | core.CoreLast(psi) | core.CoreMax(psi)
-        ):
+        case core.CoreFilter(psi, _) | core.CoreSelection(psi):
             return bound(psi)
         case _:
             assert_never(phi)
@@ -460,7 +456,7 @@ def _open(phi: core.Formula, around: Variables) -> Iterator[tuple[str, Span | No
         case core.CoreFilter(_, condition):
             for atom in core.atoms(condition):
                 yield from ((x, atom.span) for x in sorted(mentioned(atom) - around))
-        case core.CorePlus(psi) | core.CoreNext(psi) | core.CoreLast(psi) | core.CoreMax(psi):
+        case core.CorePlus(psi) | core.CorePreference(psi):
             around = around - defined_outside_iteration(psi)
         case core.CoreEventAtom() | core.CoreOr() | core.CoreSeq() | core.CoreStrict():
             pass
@@ -500,7 +496,7 @@ def _case(phi: core.Formula, operands: list[CEA], algebra: Algebra) -> CEA:
         case core.CorePlus(psi):
             A, W = _surrounded(psi, A, algebra.budget)
             return iterate_automaton(A, W, algebra)
-        case core.CoreNext(psi) | core.CoreLast(psi) | core.CoreMax(psi):
+        case core.CorePreference(psi):
             A, W = _surrounded(psi, A, algebra.budget)
             return apply_strategy(A, W, CHOICES[type(phi)], algebra)
         case _:

@@ -192,14 +192,7 @@ class EqlColumns:
             case eql.FieldComparison("!=", left, right) if not _with_null(condition):
                 true, false = self._truth(eql.FieldComparison("==", left, right))
                 return false, true
-            case (
-                eql.EventField()
-                | eql.FieldConstant()
-                | eql.FunctionCall()
-                | eql.FieldArithmetic()
-                | eql.FieldComparison()
-                | eql.ValueLookup()
-            ):
+            case eql.SingleCondition():
                 return self._tested(condition)
             case _:
                 assert_never(condition)

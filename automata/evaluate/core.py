@@ -84,7 +84,6 @@ Places: TypeAlias = Mapping[str, int]
 Positions: TypeAlias = tuple[int, ...]
 """A complex event, ascending."""
 
-Choice: TypeAlias = core.CoreNext | core.CoreLast | core.CoreMax
 Candidates: TypeAlias = Callable[[core.Formula, Stream, Budget], Iterable[Match]]
 """Finds the matches of a formula that compares no events."""
 
@@ -140,7 +139,7 @@ class _Check:
             case core.CoreStrict(psi):
                 if C[-1] - C[0] < len(C):
                     yield from self._ways(psi, C, nu)
-            case core.CoreNext() | core.CoreLast() | core.CoreMax():
+            case core.CorePreference():
                 W = free(phi.phi) - defined_outside_iteration(phi.phi)
                 for mu in self._ways(phi.phi, C, nu):
                     for whole in self._placed(mu, W):
@@ -159,7 +158,7 @@ class _Check:
             for mu in self._ways(psi, C[:k], nu):
                 yield from self._rounds(psi, U, C[k:], _outside(mu, U))
 
-    def _rivals_of(self, phi: Choice, nu: Places, last: int) -> list[Positions]:
+    def _rivals_of(self, phi: core.AnyCorePreference, nu: Places, last: int) -> list[Positions]:
         """Return the operand's complex events that end at `last`; nu has the places of variables bound outside phi."""
         key = id(phi), frozenset(nu.items()), last
         if key not in self._rivals:
@@ -198,7 +197,7 @@ class _Check:
                 assert_never(condition)
 
 
-def _selected(phi: Choice, C: Positions, rivals: list[Positions]) -> bool:
+def _selected(phi: core.AnyCorePreference, C: Positions, rivals: list[Positions]) -> bool:
     """Return whether no rival is above C in the order of the strategy (cep17, section 4)."""
     events = set(C)
     differences = (events ^ set(D) for D in rivals if D != C)
@@ -218,7 +217,7 @@ def _relaxed(phi: core.Formula) -> core.Formula:
     if not _compares(phi):
         return phi
     match phi:
-        case core.CoreNext(psi) | core.CoreLast(psi) | core.CoreMax(psi):
+        case core.CorePreference(psi):
             return _relaxed(psi)
         case core.CoreFilter(psi, condition):
             return _relaxed(psi) if _across(condition) else replace(phi, phi=_relaxed(psi))

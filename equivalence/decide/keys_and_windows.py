@@ -1047,7 +1047,7 @@ def clocked_automaton(phi: Formula, algebra: Algebra, types: dict[Predicate, Seq
         return PlainClocked(compiled, types)
     below = [clocked_automaton(psi, algebra, types) for psi in children(phi)]
     match phi:
-        case cel.Next() | cel.Last() | cel.Max():
+        case cel.Preference():
             return StrategyClocked(below[0], MONITORS[type(phi)])
         case cel.Or():
             return EitherClocked(below[0], below[1])

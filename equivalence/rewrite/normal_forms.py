@@ -139,7 +139,7 @@ def around(phi: core.CorePlus | core.Strategy, body: core.Formula) -> core.Formu
             return core.CorePlus(joined(core.CoreOr, [body, *(never(phi.phi, x) for x in sorted(lost))]), span=phi.span)
         case core.CoreStrict():
             return core.CoreStrict(body, span=phi.span)
-        case core.CoreNext() | core.CoreLast() | core.CoreMax():
+        case core.CorePreference():
             if lost:
                 raise Unsupported(
                     f"{show_operator(phi)} compares matches for all events of {', '.join(sorted(lost))}, which only an "
@@ -194,7 +194,7 @@ def _disjuncts(phi: core.Formula, nodes: int) -> Disjuncts:
         case core.CoreSeq():
             check_nodes(product_size(*sizes), nodes, phi)
             found = [with_children(phi, [left, right]) for left in below[0] for right in below[1]]
-        case core.CorePlus() | core.CoreNext() | core.CoreLast() | core.CoreMax():
+        case core.CorePlus() | core.CorePreference():
             found = [with_children(phi, [_or(below[0])])]
         case _:
             assert_never(phi)
@@ -279,7 +279,7 @@ def _unbound_in(phi: core.Formula, outer: check_Variables, varied: check_Variabl
                     atom.span,
                 )
             return ()
-        case core.CoreNext(psi) | core.CoreLast(psi) | core.CoreMax(psi):
+        case core.CorePreference(psi):
             varied = varied | defined_outside_iteration(psi)
         case (
             core.CoreEventAtom()
@@ -320,7 +320,7 @@ def _assume_filter(phi: core.Formula, path: Path, holds: bool) -> core.Formula |
     if inside is None:
         return below[1 - n] if isinstance(phi, core.CoreOr) else None
     match phi:
-        case core.CorePlus() | core.CoreStrict() | core.CoreNext() | core.CoreLast() | core.CoreMax():
+        case core.CorePlus() | core.CoreSelection():
             return around(phi, inside)
         case core.CoreEventAtom() | core.CoreFilter() | core.CoreOr() | core.CoreSeq():
             below[n] = inside
@@ -348,7 +348,7 @@ def _placed(phi: core.Formula, atom: core.Unary) -> core.Formula:
             return core.CoreSeq(left, _placed(right, atom), span=phi.span)
         case core.CoreFilter() | core.CoreOr() | core.CoreStrict():
             return with_children(phi, [_placed(psi, atom) for psi in children(phi)])
-        case core.CoreNext() | core.CoreLast() | core.CoreMax():
+        case core.CorePreference():
             raise Unsupported(
                 f"{show_operator(phi)} chooses before the filter on {atom.variable} applies. Theorem 2 would "
                 f"filter first, so that {show_operator(phi)} could choose another match: write the filter "
@@ -387,7 +387,7 @@ def _possible(phi: core.Formula) -> core.Formula | None:
         case core.CoreOr():
             found = [psi for psi in map(_possible, children(phi)) if psi is not None]
             return with_children(phi, found) if len(found) == 2 else found[0] if found else None
-        case core.CorePlus() | core.CoreStrict() | core.CoreNext() | core.CoreLast() | core.CoreMax():
+        case core.CorePlus() | core.CoreSelection():
             body = _possible(phi.phi)
             return None if body is None else around(phi, body)
         case core.CoreFilter():

@@ -76,7 +76,7 @@ def named_apart(phi: core.Formula) -> tuple[core.Formula, Names]:
                 return type(psi)(renamed(left, name), renamed(right, name), span=psi.span)
             case core.CorePlus(rho):
                 return core.CorePlus(renamed(rho, scope(defined_outside_iteration(rho), name)), span=psi.span)
-            case core.CoreStrict(rho) | core.CoreNext(rho) | core.CoreLast(rho) | core.CoreMax(rho):
+            case core.CoreSelection(rho):
                 return type(psi)(renamed(rho, name), span=psi.span)
             case _:
                 assert_never(psi)
@@ -108,12 +108,11 @@ def renamed_condition(condition: core.Condition, name: Renaming) -> core.Conditi
 # one nor in an iteration. They are the same everywhere, too, if there is nothing to choose: if all complex events have
 # one event, or, for MAX, as many events as each other.
 
-Choice: TypeAlias = core.CoreNext | core.CoreLast | core.CoreMax
 
-NAMES: dict[type[Choice], str] = {core.CoreNext: "NXT", core.CoreLast: "LAST", core.CoreMax: "MAX"}
+NAMES: dict[type[core.AnyCorePreference], str] = {core.CoreNext: "NXT", core.CoreLast: "LAST", core.CoreMax: "MAX"}
 
 
-def keeps_all(phi: Choice) -> bool:
+def keeps_all(phi: core.AnyCorePreference) -> bool:
     """Return whether the strategy certainly keeps all matches: all have one event, or, under MAX, equally many."""
     events = events_of(phi.phi)
     return events == 1 or (events is not None and isinstance(phi, core.CoreMax))
@@ -132,15 +131,13 @@ def events_of(phi: core.Formula) -> int | None:
             return None if one is None or two is None else one + two
         case core.CorePlus():
             return None
-        case (
-            core.CoreFilter(psi, _) | core.CoreStrict(psi) | core.CoreNext(psi) | core.CoreLast(psi) | core.CoreMax(psi)
-        ):
+        case core.CoreFilter(psi, _) | core.CoreSelection(psi):
             return events_of(psi)
         case _:
             assert_never(phi)
 
 
-def not_first(phi: Choice, span: Span | None) -> Unsupported:
+def not_first(phi: core.AnyCorePreference, span: Span | None) -> Unsupported:
     """Return the error for a strategy on a subformula that may begin after the stream does."""
     name = NAMES[type(phi)]
     return Unsupported(
@@ -165,7 +162,7 @@ def not_first(phi: Choice, span: Span | None) -> Unsupported:
 # docs/guide/translations.md lists the formulas that are refused, with streams on which the languages differ.
 
 NOTHING: Variables = frozenset()
-CHOICES: Mapping[type[Choice], type[cel.Next | cel.Last | cel.Max]] = {
+CHOICES: Mapping[type[core.AnyCorePreference], type[cel.AnyPreference]] = {
     core.CoreNext: cel.Next,
     core.CoreLast: cel.Last,
     core.CoreMax: cel.Max,
@@ -283,7 +280,7 @@ class _Translation:
                 return self.translate_iteration([self.round(one, defined_outside_iteration(psi)) for one in rounds])
             case core.CoreStrict(psi):
                 return (one.around(cel.Strict) for one in self.alternatives(psi, asked, anchored))
-            case core.CoreNext() | core.CoreLast() | core.CoreMax():
+            case core.CorePreference():
                 return self.selected(phi, asked, anchored)
             case _:
                 assert_never(phi)
@@ -340,7 +337,7 @@ class _Translation:
                     raise BudgetExceeded(f"the CEL formula would have more than {self.most} nodes")
         return list(found)
 
-    def selected(self, phi: Choice, asked: Variables, anchored: bool) -> Iterable[_Alternative]:
+    def selected(self, phi: core.AnyCorePreference, asked: Variables, anchored: bool) -> Iterable[_Alternative]:
         """Return the alternatives of phi, whose outermost operator is a strategy."""
         found = self.alternatives(phi.phi, asked, anchored)
         if keeps_all(phi):
@@ -463,7 +460,7 @@ REFUSED: Mapping[type[cel.Formula], str] = {
     cel.PartitionBy: "PARTITION BY compares all events of a match; core-CEL has no variable that holds all of them",
     cel.PerKey: "PER KEY looks at the events of one key at a time; core-CEL looks at the whole stream",
 }
-CORE_CHOICES: Mapping[type[cel.Next | cel.Last | cel.Max], type[Choice]] = {
+CORE_CHOICES: Mapping[type[cel.AnyPreference], type[core.AnyCorePreference]] = {
     cel.Next: core.CoreNext,
     cel.Last: core.CoreLast,
     cel.Max: core.CoreMax,
@@ -679,7 +676,7 @@ def _on_definition(phi: core.Formula, x: str, atom: core.Atom) -> core.Formula:
             return core.CoreFilter(_on_definition(psi, x, atom), condition)
         case core.CoreOr(left, right) | core.CoreSeq(left, right):
             return type(phi)(_on_definition(left, x, atom), _on_definition(right, x, atom))
-        case core.CorePlus(psi) | core.CoreStrict(psi) | core.CoreNext(psi) | core.CoreLast(psi) | core.CoreMax(psi):
+        case core.CorePlus(psi) | core.CoreSelection(psi):
             return type(phi)(_on_definition(psi, x, atom))
         case _:
             assert_never(phi)

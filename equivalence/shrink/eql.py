@@ -61,14 +61,7 @@ def _parts(condition: eql.Condition) -> Iterator[eql.Condition]:
             yield from (eql.NegatedCondition(other) for other in _parts(part))
         case eql.ValueLookup(operator, term, values) if len(values) > 1:
             yield from (eql.ValueLookup(operator, term, fewer) for fewer in dropped(values))
-        case (
-            eql.EventField()
-            | eql.FieldConstant()
-            | eql.FunctionCall()
-            | eql.FieldArithmetic()
-            | eql.FieldComparison()
-            | eql.ValueLookup()
-        ):
+        case eql.SingleCondition():
             return
 
 

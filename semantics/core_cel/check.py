@@ -35,15 +35,7 @@ def variables(phi: core.Formula) -> Variables:
             return frozenset({x})
         case core.CoreFilter(psi, condition):
             return variables(psi) | mentioned(condition)
-        case (
-            core.CoreOr()
-            | core.CoreSeq()
-            | core.CorePlus()
-            | core.CoreStrict()
-            | core.CoreNext()
-            | core.CoreLast()
-            | core.CoreMax()
-        ):
+        case core.CoreOr() | core.CoreSeq() | core.CorePlus() | core.CoreSelection():
             return frozenset[str]().union(*map(variables, children(phi)))
         case _:
             assert_never(phi)
@@ -63,15 +55,7 @@ def defined_outside_iteration(phi: core.Formula) -> Variables:
             return frozenset({x})
         case core.CorePlus():
             return frozenset()
-        case (
-            core.CoreFilter()
-            | core.CoreOr()
-            | core.CoreSeq()
-            | core.CoreStrict()
-            | core.CoreNext()
-            | core.CoreLast()
-            | core.CoreMax()
-        ):
+        case core.CoreFilter() | core.CoreOr() | core.CoreSeq() | core.CoreSelection():
             return frozenset[str]().union(*map(defined_outside_iteration, children(phi)))
         case _:
             assert_never(phi)
@@ -89,7 +73,7 @@ def free(phi: core.Formula) -> Variables:
             return free(psi) | mentioned(condition)
         case core.CorePlus(psi):
             return free(psi) - defined_outside_iteration(psi)
-        case core.CoreOr() | core.CoreSeq() | core.CoreStrict() | core.CoreNext() | core.CoreLast() | core.CoreMax():
+        case core.CoreOr() | core.CoreSeq() | core.CoreSelection():
             return frozenset[str]().union(*map(free, children(phi)))
         case _:
             assert_never(phi)
@@ -106,9 +90,7 @@ def bound(phi: core.Formula) -> Variables:
             return bound(left) | bound(right)
         case core.CorePlus():
             return frozenset()
-        case (
-            core.CoreFilter(psi, _) | core.CoreStrict(psi) | core.CoreNext(psi) | core.CoreLast(psi) | core.CoreMax(psi)
-        ):
+        case core.CoreFilter(psi, _) | core.CoreSelection(psi):
             return bound(psi)
         case _:
             assert_never(phi)
@@ -196,15 +178,7 @@ def _local(phi: core.Formula) -> str | None:
             return x
         case core.CoreFilter(psi, condition):
             return _after(condition, _local(psi))
-        case (
-            core.CoreOr()
-            | core.CoreSeq()
-            | core.CorePlus()
-            | core.CoreStrict()
-            | core.CoreNext()
-            | core.CoreLast()
-            | core.CoreMax()
-        ):
+        case core.CoreOr() | core.CoreSeq() | core.CorePlus() | core.CoreSelection():
             return None
         case _:
             assert_never(phi)
@@ -264,7 +238,7 @@ def _check(phi: core.Formula, around: Types, schema: Schema | None, found: list[
                 found.append(Problem("unsafe", message, phi.span))
         case core.CorePlus(psi):
             around = {x: held for x, held in around.items() if x not in defined_outside_iteration(psi)}
-        case core.CoreOr() | core.CoreStrict() | core.CoreNext() | core.CoreLast() | core.CoreMax():
+        case core.CoreOr() | core.CoreSelection():
             pass
         case _:
             assert_never(phi)
@@ -279,15 +253,7 @@ def _types(phi: core.Formula) -> Types:
             return {x: frozenset({R})}
         case core.CorePlus():
             return {}
-        case (
-            core.CoreFilter()
-            | core.CoreOr()
-            | core.CoreSeq()
-            | core.CoreStrict()
-            | core.CoreNext()
-            | core.CoreLast()
-            | core.CoreMax()
-        ):
+        case core.CoreFilter() | core.CoreOr() | core.CoreSeq() | core.CoreSelection():
             types: dict[str, frozenset[str]] = {}
             for psi in children(phi):
                 for x, of_variable in _types(psi).items():

@@ -86,7 +86,7 @@ def clause(phi: core.Formula, S: Stream, i: int, interpreter: CoreInterpreter) -
             return ((C, without(nu, U)) for C, nu in rounds)
         case core.CoreStrict(psi):  # C in [psi](S, nu), and C is an interval
             return ((C, nu) for C, nu in interpreter.meaning(psi, i) if max(C) - min(C) < len(C))
-        case core.CoreNext(psi) | core.CoreLast(psi) | core.CoreMax(psi):  # C in [psi](S, nu), and no rival is better
+        case core.CorePreference(psi):  # C in [psi](S, nu), and no rival is better
             U = defined_outside_iteration(psi)
             return (
                 (C, mu)
@@ -109,7 +109,7 @@ def sequenced(
                     yield C1 | C2, nu1 | nu2
 
 
-def selection(phi: Choice, S: Stream, interpreter: CoreInterpreter) -> Selection:
+def selection(phi: core.AnyCorePreference, S: Stream, interpreter: CoreInterpreter) -> Selection:
     """Return the complex events that a strategy keeps from each set of rivals.
 
     The rivals of C in [psi](S, nu) are the complex events of psi with the same last position, under any valuation that
@@ -163,7 +163,6 @@ def is_function(pairs: frozenset[tuple[str, int]]) -> bool:
 
 
 T = TypeVar("T")
-Choice: TypeAlias = core.CoreNext | core.CoreLast | core.CoreMax
 Selection: TypeAlias = Mapping[tuple[int, Valuation], set[ComplexEvent]]
 """Maps a last position, and a valuation outside vdef+ of the operand, to the complex events that a strategy keeps."""
 
@@ -201,7 +200,7 @@ class CoreInterpreter:
         self._count(len(pairs))
         return pairs
 
-    def selected(self, phi: Choice) -> Selection:
+    def selected(self, phi: core.AnyCorePreference) -> Selection:
         """Return the complex events that a strategy keeps. Raises BudgetExceeded."""
         if (selection_ := self._selections.get(id(phi))) is None:
             self._alive[id(phi)] = phi

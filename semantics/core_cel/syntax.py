@@ -123,31 +123,40 @@ class CorePlus(_OneOperand):
     WORD: ClassVar[str] = "Plus"
 
 
-class CoreStrict(_OneOperand):
+class CoreSelection(_OneOperand):
+    """A selection strategy: it keeps some complex events of its operand."""
+
+
+class CorePreference(CoreSelection):
+    """A strategy that keeps the complex events that no other with the same last position beats (cep17, section 4)."""
+
+
+class CoreStrict(CoreSelection):
     """STRICT(phi): only complex events that are intervals (cep17, section 4)."""
 
     WORD: ClassVar[str] = "Strict"
 
 
-class CoreNext(_OneOperand):
+class CoreNext(CorePreference):
     """NXT(phi): of the complex events with the same last position, the greatest in the order `next`."""
 
     WORD: ClassVar[str] = "Next"
 
 
-class CoreLast(_OneOperand):
+class CoreLast(CorePreference):
     """LAST(phi): of the complex events with the same last position, the greatest in the order `last`."""
 
     WORD: ClassVar[str] = "Last"
 
 
-class CoreMax(_OneOperand):
+class CoreMax(CorePreference):
     """MAX(phi): of the complex events with the same last position, those that are maximal under inclusion."""
 
     WORD: ClassVar[str] = "Max"
 
 
-Strategy: TypeAlias = CoreStrict | CoreNext | CoreLast | CoreMax
+AnyCorePreference: TypeAlias = CoreNext | CoreLast | CoreMax
+Strategy: TypeAlias = CoreStrict | AnyCorePreference
 Formula: TypeAlias = CoreEventAtom | CoreFilter | CoreOr | CoreSeq | CorePlus | Strategy
 
 

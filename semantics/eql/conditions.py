@@ -91,14 +91,7 @@ def condition_test(condition: eql.Condition, reading: EqlReading = ELASTIC) -> C
         case eql.NegatedCondition(part):
             test = condition_test(part, reading)
             return lambda event: None if (truth := test(event)) is None else not truth
-        case (
-            eql.EventField()
-            | eql.FieldConstant()
-            | eql.FunctionCall()
-            | eql.FieldArithmetic()
-            | eql.FieldComparison()
-            | eql.ValueLookup()
-        ):
+        case eql.SingleCondition():
             return _test(condition, reading)
         case _:
             assert_never(condition)

@@ -32,20 +32,24 @@ class _EqlNode(Tree):
 # --- expressions and conditions ---------------------------------------------------------------------------------------
 
 
-class EventField(_EqlNode):
+class SingleCondition(_EqlNode):
+    """A condition, or a term of one, that is not a `not`, `and` or `or` of conditions."""
+
+
+class EventField(SingleCondition):
     """A field of the event, named with dots. optional: the field is written with `?`; as a key, it may be null."""
 
     name: str
     optional: bool = False
 
 
-class FieldConstant(_EqlNode):
+class FieldConstant(SingleCondition):
     """A number, a string, true, false or null."""
 
     value: int | float | str | bool | None
 
 
-class FunctionCall(_EqlNode):
+class FunctionCall(SingleCondition):
     """A call of a documented function. folded: whether it is written with `~` and ignores case."""
 
     operands: ClassVar = ("arguments",)
@@ -54,7 +58,7 @@ class FunctionCall(_EqlNode):
     arguments: tuple[Condition, ...]
 
 
-class FieldArithmetic(_EqlNode):
+class FieldArithmetic(SingleCondition):
     """`left operator right`, where the operator is `+`, `-`, `*`, `/` or `%`."""
 
     operands: ClassVar = ("left", "right")
@@ -63,7 +67,7 @@ class FieldArithmetic(_EqlNode):
     right: Condition
 
 
-class FieldComparison(_EqlNode):
+class FieldComparison(SingleCondition):
     """`left comparator right`."""
 
     operands: ClassVar = ("left", "right")
@@ -72,7 +76,7 @@ class FieldComparison(_EqlNode):
     right: Condition
 
 
-class ValueLookup(_EqlNode):
+class ValueLookup(SingleCondition):
     """`term operator (values)`: `in` tests whether the term equals a value, other operators whether it matches one."""
 
     operands: ClassVar = ("term",)

@@ -28,7 +28,7 @@ from cerify.semantics.arguments import Budget
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.core_cel.check import Variables, defined_outside_iteration, free, mentioned
 from cerify.semantics.core_cel.denote import Valuation, last_at_most, next_at_most, satisfies
-from cerify.semantics.core_cel.interpreter import Choice, CoreInterpreter, is_function, without
+from cerify.semantics.core_cel.interpreter import CoreInterpreter, is_function, without
 from cerify.semantics.core_cel.syntax import OPERATORS, Formula, show, show_condition
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import ComplexEvent, Match, Stream
@@ -105,7 +105,7 @@ def _derive(phi: core.Formula, C: ComplexEvent, nu: Valuation, oracle: CoreInter
             yield from parts(psi, phi, "one round ")
         case core.CoreStrict(psi):
             yield from over(psi, [nu], "", f"all positions from {min(C)} to {max(C)}")
-        case core.CoreNext(psi) | core.CoreLast(psi) | core.CoreMax(psi):
+        case core.CorePreference(psi):
             mus = _within(nu, free(psi), _valuations(psi, C, oracle))
             symbol = OPERATORS[type(phi)].symbol
             losers = [D for D in rivals(phi, C, nu, oracle) if D != C and (symbol != "MAX" or D < C)]
@@ -134,7 +134,7 @@ def _splits(
                 yield C1, nu1, C2, nu2
 
 
-def rivals(phi: Choice, C: ComplexEvent, nu: Valuation, oracle: CoreInterpreter) -> list[ComplexEvent]:
+def rivals(phi: core.AnyCorePreference, C: ComplexEvent, nu: Valuation, oracle: CoreInterpreter) -> list[ComplexEvent]:
     """Return the complex events that the strategy phi compares with each other, including C.
 
     They have the same last position as C, and are compatible with nu, the valuation of the formula around phi.
@@ -219,7 +219,7 @@ def _sizes(phi: core.Formula) -> tuple[int, int | None]:
             return min(a, c), None if b is None or d is None else max(b, d)
         case core.CorePlus(inner):
             return _sizes(inner)[0], None
-        case core.CoreFilter() | core.CoreStrict() | core.CoreNext() | core.CoreLast() | core.CoreMax():
+        case core.CoreFilter() | core.CoreSelection():
             return _sizes(phi.phi)
         case _:
             assert_never(phi)
@@ -278,7 +278,7 @@ def _violation(restriction: Restriction, node: CoreDerivation, nu: Valuation, or
                 left_out = format_list(map(str, missing))
                 gap = f"between {min(C)} and {max(C)}, the match leaves out {left_out}"
                 yield f"STRICT requires consecutive events: {gap}"
-        case core.CoreNext() | core.CoreLast() | core.CoreMax():
+        case core.CorePreference():
             choice = type(restriction)(node.formula)
             symbol = OPERATORS[type(choice)].symbol
             found = (D for D in rivals(choice, C, nu, oracle) if _beats(choice, D, C))
@@ -287,7 +287,7 @@ def _violation(restriction: Restriction, node: CoreDerivation, nu: Valuation, or
             assert_never(restriction)
 
 
-def _beats(choice: Choice, D: ComplexEvent, C: ComplexEvent) -> bool:
+def _beats(choice: core.AnyCorePreference, D: ComplexEvent, C: ComplexEvent) -> bool:
     match choice:
         case core.CoreNext():
             return D != C and next_at_most(C, D)

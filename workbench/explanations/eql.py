@@ -284,14 +284,7 @@ def _failed(condition: eql.Condition, event: Event) -> Iterator[str]:
         case eql.NegatedCondition(part):
             text = eql.show_condition(eql.NegatedCondition(_true_part(part, event)))
             yield f"{cut(text)}, and {values_text(part, event)}"
-        case (
-            eql.EventField()
-            | eql.FieldConstant()
-            | eql.FunctionCall()
-            | eql.FieldArithmetic()
-            | eql.FieldComparison()
-            | eql.ValueLookup()
-        ):
+        case eql.SingleCondition():
             yield f"{cut(eql.show_condition(condition))}, and {values_text(condition, event)}"
 
 

@@ -130,7 +130,7 @@ class CoreVariant:
                 return self.sequenced(left, right)
             case core.CorePlus(psi):
                 return self.iterate(psi)
-            case core.CoreStrict(psi) | core.CoreNext(psi) | core.CoreLast(psi) | core.CoreMax(psi):
+            case core.CoreSelection(psi):
                 return self.selected(phi, psi)
             case _:
                 assert_never(phi)
@@ -209,14 +209,7 @@ class CoreVariant:
                 return self.another_round(right)
             case core.CoreFilter(psi, _):
                 return self.another_round(psi)
-            case (
-                core.CoreOr()
-                | core.CoreEventAtom()
-                | core.CoreStrict()
-                | core.CoreNext()
-                | core.CoreLast()
-                | core.CoreMax()
-            ):
+            case core.CoreOr() | core.CoreEventAtom() | core.CoreSelection():
                 return None
             case _:
                 assert_never(phi)

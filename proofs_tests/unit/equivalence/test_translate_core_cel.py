@@ -221,7 +221,7 @@ def test_a_formula_without_problems_does_not_look_ahead() -> None:
     rng, seen = Random(1), {True: 0, False: 0}
     for _ in range(400):
         phi, _ = SOURCES["core-cel everything"][2](rng)
-        if any(isinstance(psi, core.CoreNext | core.CoreLast | core.CoreMax) for psi in core.subformulas(phi)):
+        if any(isinstance(psi, core.CorePreference) for psi in core.subformulas(phi)):
             continue
         bound = not any(problem.rule == "unbound" for problem in problems(phi))
         said = ""

@@ -171,7 +171,7 @@ def complex_events(phi: core.Formula, S: Stream) -> set[ComplexEvent]:
                 )
             case core.CoreStrict(rho):
                 return member(C, rho, pairs) and set(range(min(C), max(C) + 1)) == C
-            case core.CoreNext(rho) | core.CoreLast(rho) | core.CoreMax(rho):
+            case core.CorePreference(rho):
                 rivals = (
                     other
                     for other in sets(S)
