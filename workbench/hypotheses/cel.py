@@ -15,6 +15,7 @@ from itertools import chain, islice, product
 from typing import Any, TypeAlias, assert_never
 
 from cerify.automata.evaluator import Output
+from cerify.equivalence.rewrite.normal_forms import bindable
 from cerify.hypotheses.interpretation import (
     AT_MOST,
     AT_MOST_SAYS,
@@ -315,12 +316,27 @@ def without_brackets(phi: cel.Formula, from_right: bool) -> cel.Formula:
 
 
 def _steps_of(phi: cel.Formula, join: Join) -> Iterator[tuple[Join, cel.Formula]]:
-    """Yield the steps of a sequence of sequences, each with the operator before it (for the first one, `join`)."""
-    if isinstance(phi, cel.Seq | cel.ContiguousSeq):
-        yield from _steps_of(phi.left, join)
-        yield from _steps_of(phi.right, type(phi))
-    else:
-        yield join, phi
+    """Yield the steps of a sequence of sequences, each with the operator before it (for the first one, `join`).
+
+    IN and a condition on the events of one variable, around a sequence, are taken to its steps.
+    """
+    match phi:
+        case cel.Seq(left, right) | cel.ContiguousSeq(left, right):
+            yield from _steps_of(left, join)
+            yield from _steps_of(right, type(phi))
+        case cel.In(psi, A) if _is_sequence(psi):
+            yield from ((before, cel.In(step, A)) for before, step in _steps_of(psi, join))
+        case cel.Filter(psi, cel.Every(A, _) as condition) if _is_sequence(psi):
+            for before, step in _steps_of(psi, join):
+                yield before, cel.Filter(step, condition) if A in bindable(step) else step
+        case _:
+            yield join, phi
+
+
+def _is_sequence(phi: cel.Formula) -> bool:
+    while isinstance(phi, cel.In) or (isinstance(phi, cel.Filter) and isinstance(phi.condition, cel.Every)):
+        phi = phi.phi
+    return isinstance(phi, cel.Seq | cel.ContiguousSeq)
 
 
 def parts(phi: cel.Formula, choices: Choices) -> list[cel.Formula]:

@@ -189,7 +189,8 @@ EVENT_ORDER = Axis(
 TIES = Axis(
     "ties",
     ("in-order", "no-match"),
-    says="events with the same time: they are in the order of their arrival; they are never in one match",
+    says="events with the same time: they may be in one match, in the order that event-order says; they are never in "
+    "one match",
 )
 WINDOW_DEFAULT = Axis(
     "window-default",

@@ -1544,11 +1544,18 @@ def test_sequences(language: str, query: str, seq: str, expected: Events) -> Non
         ("(A : B) ; C", "A B B C", "next-from-left", {(0, 1, 3)}, {(0, 1, 3)}),
         ("A : (B ; C)", "A B B C", "nearest", set(), {(0, 1, 3)}),
         ("A ; (B : A)", "A B B A", "any", {(0, 2, 3)}, {(0, 2, 3)}),
+        ("A ; (A : B) IN A", "A A A B", "next-from-left", {(0, 2, 3), (1, 2, 3)}, {(1, 2, 3)}),
     ],
 )
 def test_brackets_that_group_nothing(query: str, stream: str, seq: str, kept: Events, dropped: Events) -> None:
     assert found(query, events(stream), seq=seq) == kept
     assert found(query, events(stream), seq=seq, brackets="dropped") == dropped
+
+
+def test_a_condition_around_brackets_that_group_nothing_is_that_of_its_steps() -> None:
+    query, stream = "(A : A FILTER A.x = 0) ; A", Stream([Event("A", {"x": x}) for x in (0, 0, 1, 0, 0)])
+    assert (0, 1, 4) in found(query, stream, seq="next-from-right")
+    assert found(query, stream, seq="next-from-right", brackets="dropped") == {(0, 1, 2), (0, 1, 3)}
 
 
 @pytest.mark.parametrize(
