@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import traceback
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -50,11 +51,10 @@ from cerify.conformance.model import (
     FailureKind,
     Outcome,
     Report,
+    closing_sentences,
     count_of,
     format_matches,
     plural,
-    unasked_sentence,
-    unjudged_sentence,
 )
 from cerify.conformance.oracle import AxisFinding, EngineProfile, Oracle, read_policies
 from cerify.conformance.prediction import AXES, STAGES
@@ -75,6 +75,7 @@ from cerify.conformance.report import (
 )
 from cerify.conformance.run import DIAGNOSIS_SECONDS, conform
 from cerify.semantics.arguments import choices, format_names, parse_reading
+from cerify.semantics.errors import CerifyError
 from cerify.semantics.files import write_whole
 from cerify.semantics.packages import rich_table
 from cerify.semantics.row_pattern.reading import RowReading
@@ -268,7 +269,8 @@ def conform_command(args: ConformArguments) -> int:
 
     Exit status: 0 if a case passed and no case failed or is disputed (skipped and known cases do not count), 1
     otherwise, 2 if the engine cannot be started or an option is wrong, 130 if the run was interrupted (the report says
-    how far it came). If a rule of a folder cannot be read, the others are tested, and the status is 2.
+    how far it came), 70 if the search for causes failed by a defect of cerify (the cases are judged all the same). If a
+    rule of a folder cannot be read, the others are tested, and the status is 2.
     """
     if args.listed:
         cases, all_read = args.cases()
@@ -315,6 +317,9 @@ def conform_command(args: ConformArguments) -> int:
             _print(report)
     finally:  # the reader of standard output may have closed it, as head does
         args.write(report)
+    if report.failure is not None and not isinstance(report.failure, CerifyError):
+        traceback.print_exception(report.failure)
+        return 70
     return INTERRUPTED if report.ended else 2 if not all_read else 0 if report.conforms else 1
 
 
@@ -367,7 +372,7 @@ def _print(report: Report) -> None:
         console.print(
             f"  skipped {rest:>5,}  for {plural(len(reasons) - SKIPS, 'other reason')}, listed by --html and --json"
         )
-    for sentence in filter(None, (unasked_sentence(report), unjudged_sentence(report))):
+    for sentence in closing_sentences(report):
         console.print(sentence)
     if report.known:
         console.print(f"{plural(len(report.known), 'failing case')} known from the baseline")

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, assert_never
 from cerify.automata.evaluator import Consumption
 from cerify.equivalence import differential
 from cerify.languages import LANGUAGES
-from cerify.semantics.errors import Unsupported
+from cerify.semantics.errors import CerifyError, Unsupported
 from cerify.semantics.events import Match
 
 Json = dict[str, Any]
@@ -35,6 +35,9 @@ disputed  its matches are not the expected ones, but cerify contradicts itself a
 
 FailureKind: TypeAlias = differential.DifferenceKind | Literal["error", "timeout", "crash", "memory"]
 """What is wrong with an answer: it differs, or there is none."""
+
+NONE_FOUND = "no cause found"
+"""The beginning of the description of a defect whose cause was searched in vain."""
 
 ASKED = "run to distinguish possible causes"
 """The clause of cases outside the suite, which are run to find a cause."""
@@ -186,6 +189,11 @@ class Defect:
         return self.result.case.language
 
     @property
+    def is_explained(self) -> bool:
+        """Return whether the search for causes found one, or ended with the operators or the message to blame."""
+        return bool(self.causes) or not (self.stopped or self.description.startswith(NONE_FOUND))
+
+    @property
     def likeliest(self) -> tuple[str, str] | None:
         """Return the axis and the value of the likeliest cause; None if no cause is known."""
         return (self.causes[0].axis, self.causes[0].value) if self.causes else None
@@ -202,7 +210,7 @@ class Report:
     command that starts the engine. engine_options: the options of `cerify conform` that name the engine, if it was
     named. options: the options of `cerify conform` that select cases and expectations. warnings: sentences about errors
     in the claims. unjudged: the ids of failed cases that were not judged again by the plain definition, because time
-    ran out.
+    ran out. failure: the error that ended the search for causes, None if it did not fail.
     """
 
     engine: str
@@ -222,6 +230,7 @@ class Report:
     engine_options: Sequence[str] = ()
     warnings: Sequence[str] = ()
     unjudged: Sequence[str] = ()
+    failure: Exception | None = None
 
     @property
     def totals(self) -> Counter[Outcome]:
@@ -325,20 +334,22 @@ def count_of(names: Sequence[str], most: int) -> str:
     return ", ".join(names[:most]) + (f" and {rest:,} more" if rest > 0 else "")
 
 
-def unasked_sentence(report: Report) -> str:
-    """Return one sentence about the cases in languages that the engine does not support; empty if there are none."""
-    if not report.unasked:
-        return ""
-    counts = " and ".join(f"{count:,} in {language}" for language, count in report.unasked.items())
-    return f"Not run, because the engine does not support the language: {counts}."
-
-
-def unjudged_sentence(report: Report) -> str:
-    """Return a sentence about the failed cases that were not judged again; empty if all were."""
-    if not report.unjudged:
-        return ""
-    number = plural(len(report.unjudged), "failed case")
-    return f"Not judged again by the plain definition, because time ran out: {number} ({count_of(report.unjudged, 3)})."
+def closing_sentences(report: Report) -> list[str]:
+    """Return sentences on what was left out: cases not run, cases not judged again, and causes after an error."""
+    found = []
+    if report.unasked:
+        counts = " and ".join(f"{count:,} in {language}" for language, count in report.unasked.items())
+        found.append(f"Not run, because the engine does not support the language: {counts}.")
+    if report.unjudged:
+        number = plural(len(report.unjudged), "failed case")
+        some = count_of(report.unjudged, 3)
+        found.append(f"Not judged again by the plain definition, because time ran out: {number} ({some}).")
+    if isinstance(report.failure, CerifyError):
+        found.append(f"No causes were searched: {report.failure.message}")
+    elif report.failure is not None:
+        blame = "this is a defect of cerify, please report it"
+        found.append(f"The search for causes failed, but all cases are judged; {blame}: {report.failure!r}.")
+    return found
 
 
 def difference(expected: set[Match], got: set[Match]) -> str:

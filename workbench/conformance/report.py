@@ -17,6 +17,7 @@ from cerify.automata.evaluator import Consumption
 from cerify.conformance.model import (
     ASKED,
     FAILURES,
+    NONE_FOUND,
     Case,
     CaseResult,
     Defect,
@@ -24,14 +25,13 @@ from cerify.conformance.model import (
     FailureKind,
     Outcome,
     Report,
+    closing_sentences,
     count_of,
     format_matches,
     plural,
     second_sentence,
     sentence,
     shown_match,
-    unasked_sentence,
-    unjudged_sentence,
 )
 from cerify.conformance.model import Json as conformance_Json
 from cerify.conformance.prediction import AXES
@@ -75,6 +75,7 @@ def summary(report: Report) -> Json:
         "defects": [defect_json(defect, report) for defect in report.defects],
         "unexplained": list(report.unexplained),
         **({"not_judged_again": list(report.unjudged)} if report.unjudged else {}),
+        **({"failure": repr(report.failure)} if report.failure is not None else {}),
         "divergences": [
             {"feature": d.original.case.feature, "cases": list(d.cases), "stopped": d.stopped or None}
             | result_json(d.result)
@@ -239,12 +240,18 @@ def defect_text(defect: Defect, report: Report) -> Iterator[str]:
         ("stderr", result.stderr or defect.original.stderr),
     ):
         yield from labelled(label, text)
-    yield from labelled("explains", f"{plural(len(defect.cases), 'case')}: {count_of(defect.cases, NAMED)}")
+    yield from labelled("explains" if defect.is_explained else "cases", cases_text(defect))
     source = defect.original.case
     yield from labelled(
         "from", source.id if source.query == case.query and "\n" in case.query else f"{source.id}: {source.query}"
     )
     yield from labelled("again", "\n".join(again(defect, report)))
+
+
+def cases_text(defect: Defect) -> str:
+    """Return the number and the first ids of a defect's cases, as in "2 cases, no cause found: seq-1, seq-2"."""
+    unexplained = "" if defect.is_explained else f", {NONE_FOUND}"
+    return f"{plural(len(defect.cases), 'case')}{unexplained}: {count_of(defect.cases, NAMED)}"
 
 
 def labelled(label: str, text: str) -> Iterator[str]:
@@ -351,7 +358,7 @@ def issue_text(defect: Defect, report: Report) -> str:
         ),
         *([alike[:1].upper() + alike[1:] + "."] if (alike := alike_text(defect, report)) else []),
         "To reproduce it:\n```\n" + "\n".join(again(defect, report)) + "\n```",
-        f"It explains {plural(len(defect.cases), 'failing case')} of the suite: {count_of(defect.cases, NAMED)}.",
+        f"{'It explains ' if defect.is_explained else ''}{cases_text(defect)}.",
     ]
     return "\n\n".join(parts)
 
@@ -433,7 +440,7 @@ def render(report: Report) -> str:
         opening=opening(report),
         parts=html_summary(report),
         claimed={name: number for name, number in html_summary(report).items() if name != "skipped"} | {"skipped": 0},
-        unasked=" ".join(filter(None, (unasked_sentence(report), unjudged_sentence(report)))),
+        closing=" ".join(closing_sentences(report)),
         label=LABEL,
         explanation=EXPLANATION,
         features=[FeatureView.from_report(feature, report) for feature in features(report)],

@@ -19,7 +19,7 @@ from typing import TypeAlias
 from cerify.conformance.choices import Choice, Choices, Given
 from cerify.conformance.defects import defect_of_group, error_kind
 from cerify.conformance.judgement import AnsweredCase, answer_of
-from cerify.conformance.model import ASKED, Case, CaseResult, Defect, DefectCause, kinds_of
+from cerify.conformance.model import ASKED, NONE_FOUND, Case, CaseResult, Defect, DefectCause, kinds_of
 from cerify.conformance.oracle import stream_of
 from cerify.conformance.peeling import Peeler
 from cerify.conformance.prediction import AXES
@@ -36,7 +36,6 @@ MOST_CHOICES = 9  # choices of a guess
 MOST_ASKED = 40  # logs about one rule beside its test logs
 MOST_LEFT = 3  # answers that two choices together are tried on
 SHOWN = 5  # sets of choices that a search without a decision names
-NONE_FOUND = "no cause found: no combination of the tested choices gives these answers"
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 
@@ -72,12 +71,13 @@ class RuleInquiry:
         case = self.results[0].case
         return [axis for axis in AXES[self.choices.language] if self.choices.concerns(case, [axis])]
 
-    def search(self) -> None:
-        """Find a guess, and ask about its rivals until there are none.
+    def search(self, watch: Watch) -> None:
+        """Find a guess, and ask about its rivals until there are none, in the time of a watch.
 
-        When time runs out, keep the choices that are in all rivals that are left; the others are `perhaps`.
+        When time runs out, keep the choices that are in all rivals that are left; the others are `perhaps`. Only the
+        search has a time limit: afterwards `choices` predicts answers without one, so that findings can be described.
         """
-        self.stopped, self.perhaps, self.alike = "", [], {}
+        self.stopped, self.perhaps, self.alike, self.choices.watch = "", [], {}, watch
         try:
             self._guess_again()
             while self._asks_about_rivals():
@@ -90,8 +90,9 @@ class RuleInquiry:
                 self.peeler.watch.check()
             except DiagnosisStopped as over:  # the whole time is over, not only this rule's share
                 self.peeler.stop(over)
+        finally:
+            self.choices.watch = Watch()
         self.stopped = self.peeler.stopped or self.stopped
-        self.choices.watch = Watch()  # the findings are described without a time limit
         self.guess = self._confirmed(self.guess)
         if self.stopped:
             rivals = self._rivals(self._tried) if self.rivals is None else self.rivals
@@ -106,7 +107,7 @@ class RuleInquiry:
 
     def adopt(self, choices: Iterable[Choice]) -> None:
         """After a search that ended early, adopt those choices of other rules that the answers to this rule confirm."""
-        self.choices.watch, self.stopped = Watch(), self.stopped or self.peeler.stopped
+        self.stopped = self.stopped or self.peeler.stopped
         own = {axis for axis, _ in self.guess}
         more = {axis: value for axis, value in choices if axis in self.axes and axis not in own}
         self.guess = self._confirmed(self.guess | frozenset(more.items()))
@@ -324,15 +325,12 @@ def defects_of_rules(
     for done, of in enumerate(failing):
         progress("looking for causes", done, len(failing))
         language = of[0].case.language
-        watch = peeler.watch.part(1 / (len(failing) - done))
-        choices = Choices(language, held=peeler.oracle.find_choices(language), watch=watch)
-        inquiries.append(RuleInquiry(peeler, choices, of))
-        if any(_answer_of(one) for one in of) and not peeler.stopped:
-            inquiries[-1].search()
+        inquiries.append(RuleInquiry(peeler, Choices(language, held=peeler.oracle.find_choices(language)), of))
+        if inquiries[-1].answers and not peeler.stopped:
+            inquiries[-1].search(peeler.watch.part(1 / (len(failing) - done)))
     for inquiry in inquiries:
         if inquiry.stopped and not peeler.stopped:
-            inquiry.choices.watch = peeler.watch
-            inquiry.search()
+            inquiry.search(peeler.watch)
     progress("looking for causes", len(failing), len(failing))
     known = sorted({choice for one in inquiries for choice in one.guess})
     for inquiry in inquiries:
@@ -369,7 +367,6 @@ def _defect_of_choice(choice: Choice, inquiries: Sequence[RuleInquiry]) -> Defec
         return not alone, len(result.case.events), len(result.case.query), result.case.id
 
     inquiry, original = min(of, key=rank)
-    inquiry.choices.watch = Watch()
     first = inquiry.shrunk(choice, original)
     alone = sum(one.explains(result, frozenset({choice})) for one, result in of)
     jointly = [(one, r) for one, r in of if not one.explains(r, frozenset({choice}))]
@@ -395,7 +392,7 @@ def _without_cause(peeler: Peeler, inquiries: Sequence[RuleInquiry]) -> list[Def
         others += [(inquiry, one) for one in left if one.outcome != "failed"]
         wrong = sorted((one for one in left if one.outcome == "failed"), key=lambda r: (len(r.case.events), r.case.id))
         if wrong:
-            said = inquiry.stopped or NONE_FOUND
+            said = inquiry.stopped or f"{NONE_FOUND}: no combination of the tested choices gives these answers"
             if likely := [" and ".join(map("=".join, sorted(one))) for one in inquiry.perhaps]:
                 said += f": perhaps {', or '.join(likely[:SHOWN])}{', or others' * (len(likely) > SHOWN)}"
             ids = tuple(one.case.id for one in wrong)

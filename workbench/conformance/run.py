@@ -92,7 +92,8 @@ def conform(
     are in the report too.
 
     A failure is shrunk, and failures with one cause are one defect of the report. A KeyboardInterrupt ends the run
-    early; the report has the findings so far. Raises InputError if the engine does not start.
+    early; the report has the findings so far. If the search for causes fails, the report has the results and the error.
+    Raises InputError if the engine does not start.
     """
     started = time.perf_counter()
     with Engine(argv, limits, losses=Losses(skips=True)) as engine:
@@ -112,24 +113,30 @@ def conform(
     peeler = Peeler(_nothing_asked, shrinking, stopped=ended, watch=watch, announce=announce)
     failures = [r for r in results if r.outcome in FAILURES and r.outcome != "not_run"]
     defects, restarts = list[Defect](), engine.restarts
-    if (error := same_error(results)) is not None:
-        defects = [error]
+    failure: Exception | None = None
+    if (only := same_error(results)) is not None:
+        defects = [only]
     elif failures and not ended:
-        # shrinking must run each smaller case, because the engine may answer it correctly
-        with Engine(argv, limits, restarts, replace(engine.losses, skips=False)) as again:
+        try:
+            # shrinking must run each smaller case, because the engine may answer it correctly
+            with Engine(argv, limits, restarts, replace(engine.losses, skips=False)) as again:
 
-            def ask(case: Case, query: Any, S: Stream) -> CaseResult:
-                if (why_not := again.why_not(case, min(KEPT, limits.restarts // 2))) is not None:
-                    return CaseResult(case, "skipped", detail=why_not)
-                return judged_again(again.run(case), query, S, oracle)
+                def ask(case: Case, query: Any, S: Stream) -> CaseResult:
+                    if (why_not := again.why_not(case, min(KEPT, limits.restarts // 2))) is not None:
+                        return CaseResult(case, "skipped", detail=why_not)
+                    return judged_again(again.run(case), query, S, oracle)
 
-            peeler.ask = ask
-            if by_rule and all(result.case.language in STEERED for result in results):
-                defects, more = defects_of_rules(peeler, results, progress)
-                results = [*results, *more]
-            else:
-                defects = _diagnosed(again, peeler, failures, results, progress)
-            restarts = again.restarts
+                peeler.ask = ask
+                if by_rule and all(result.case.language in STEERED for result in results):
+                    defects, more = defects_of_rules(peeler, results, progress)
+                    results = [*results, *more]
+                else:
+                    defects = _diagnosed(again, peeler, failures, results, progress)
+                restarts = again.restarts
+        except KeyboardInterrupt as interrupt:
+            peeler.stop(interrupt)
+        except Exception as error:  # whatever fails in the search for causes, the verdicts are reported
+            failure = error
     return Report(
         engine=info.name,
         version=info.version,
@@ -145,6 +152,7 @@ def conform(
         command=tuple(argv),
         warnings=tuple(unknown_names(info.claims)),
         unjudged=tuple(unjudged),
+        failure=failure,
     )
 
 

@@ -21,9 +21,11 @@ import pytest
 from click.testing import CliRunner
 
 from cerify.commands import fuzz, options
+from cerify.commands.conform import conform_command
 from cerify.commands.rules import cases_of_rules
 from cerify.conformance import cases as cases_second_opinion
 from cerify.conformance import defects as defects_module
+from cerify.conformance import run as run_module
 from cerify.conformance.cases import claims_of_json, line_of_case, load
 from cerify.conformance.choices import Choice, Choices
 from cerify.conformance.defects import (
@@ -46,7 +48,7 @@ from cerify.conformance.judgement import ChoiceScorer, operators_in, silent_oper
 from cerify.conformance.model import ASKED, Case, CaseResult, Defect
 from cerify.conformance.oracle import Oracle, SecondOpinionIn, second_opinion, stream_of
 from cerify.conformance.peeling import ABSENT, INTERRUPTED, Peeler, elements, without
-from cerify.conformance.report import cause_text
+from cerify.conformance.report import cases_text, cause_text
 from cerify.conformance.rule_causes import MOST_ASKED, NONE_FOUND, RuleInquiry, defects_of_rules
 from cerify.conformance.run import ALIKE, judge_all_again, judged_again, reconsidered, same_error, search
 from cerify.conformance.watch import AllowanceOver, DiagnosisStopped, Watch
@@ -651,6 +653,45 @@ def test_a_search_without_time_has_all_cases_all_the_same() -> None:
     assert all("stopped after 0 s" in defect.stopped for defect in defects)
 
 
+@pytest.mark.parametrize("seconds", [0, 1, 5, 34, 256, 8192])
+def test_a_search_ends_at_any_check_of_the_time_with_all_cases(seconds: int) -> None:
+    """Each look at the clock takes a second. Answers to rules that are all errors ended the report with a fault."""
+    clock = Watch(seconds, clock=count().__next__)
+    peeler, results = answers_of({"null_groups": "joined"}, GROUPED, [{"Kind": "a"}, {"Kind": "a"}])
+    refused = [replace(r, outcome="error", matches=None, detail="no") for r in results]
+    refused = [replace(r, case=replace(r.case, id="e.yml:0", query=f"{r.case.query}\n")) for r in refused]
+    peeler.watch = clock
+    found, _ = defects_of_rules(peeler, [*refused, *results], progress_of)
+    assert {id_ for defect in found for id_ in defect.cases} >= {"r.yml:0", "e.yml:0"}
+    clock = Watch(seconds, clock=count().__next__)
+    some = [recorded({"loop": "single"}, case) for case in cases()[:150]]
+    failures = [one for one in some if one.outcome == "failed"]
+    found = defects_behind(Peeler(lambda case, *_: recorded({"loop": "single"}, case), watch=clock), failures, some)
+    assert sum(len(defect.cases) for defect in found) == len(failures) > 0
+
+
+@pytest.mark.parametrize("error", [RuntimeError("lost"), DiagnosisStopped("late"), KeyboardInterrupt()])
+def test_a_failure_of_the_search_for_causes_loses_no_verdict(
+    error: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Standard output was empty."""
+
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(run_module, "_diagnosed", fail)
+    options = ["--feature", "seq", "--", sys.executable, "docs/guide/adapters/toy.py"]
+    found = CliRunner().invoke(conform_command, options, standalone_mode=False)
+    assert "0 defects in 6 failing cases, 6 of them unexplained" in found.stdout
+    if isinstance(error, KeyboardInterrupt):
+        assert (found.return_value, INTERRUPTED in found.stdout) == (130, True)
+        return
+    assert (found.return_value, repr(error) in found.stdout, "Traceback" in found.stderr) == (70, True, True)
+    found = CliRunner().invoke(conform_command, ["--json", *options], standalone_mode=False)
+    summary = json.loads(found.stdout.splitlines()[0])["summary"]
+    assert (len(summary["unexplained"]), summary["failure"]) == (6, repr(error))
+
+
 def test_a_search_for_causes_that_is_cut_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
     def cut(*_: object) -> list[Choice]:
         raise DiagnosisStopped("stopped after 7 s")
@@ -1252,9 +1293,10 @@ def test_a_rule_without_a_cause_leaves_those_of_others(tmp_path: Path) -> None:
 
     found, results, _ = rule_defects(engine, "positions", text, strange, folder=tmp_path, ask=ask)
     by_cause = {d.causes[0].axis if d.causes else d.description: d for d in found}
-    assert by_cause.keys() == {"window", NONE_FOUND}
+    (unknown,) = (text for text in by_cause if text.startswith(NONE_FOUND))
+    assert by_cause.keys() == {"window", unknown}
     own = {r.case.id for r in results if r.outcome == "failed" and "value_avg" not in r.case.query}
-    assert set(by_cause[NONE_FOUND].cases) >= own
+    assert set(by_cause[unknown].cases) >= own
 
 
 @pytest.mark.thorough
@@ -1309,6 +1351,7 @@ def test_a_search_that_ends_before_its_questions_names_no_cause(late: str, monke
     (defect,), _ = defects_of_rules(peeler, results, progress_of)
     assert (defect.causes, defect.cases) == ((), ("r.yml:0",))
     assert defect.description == "the search stopped after 7 s: perhaps null_groups=joined, or groups=ignored"
+    assert cases_text(defect) == "1 case, no cause found: r.yml:0"  # not: explains 1 case
 
 
 def test_two_choices_are_found_of_which_each_alone_gives_no_answer_more(monkeypatch: pytest.MonkeyPatch) -> None:
