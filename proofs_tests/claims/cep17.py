@@ -159,7 +159,7 @@ def _but_chosen_anew(found: Finding) -> Finding:
         "query": show(CHOSEN_ANEW),
         "events": [{"type": R, "a": a} for R, a in zip("ABC", (0, 0, 1), strict=True)],
         "at": 1,
-        "expected": "what there is with C(a=0), as C comes later",
+        "expected": "the same as with C(a=0), as C comes later",
         "got": sorted(map(sorted, got)),
         "why": f"with C(a=0) there is {sorted(map(sorted, other)) or 'nothing'}",
     }
@@ -190,9 +190,9 @@ def _unsafe_disjunct() -> Finding:
     }
     bound = f"{show(whole)}, from which the proof removes {show(as_printed)}"
     correction = (
-        "replace the impossible disjunct by a safe one that still defines the variable, with a predicate that is true "
-        "for no tuple (there is one, since predicates are closed under complement and intersection); here `A AS x "
-        "FILTER x.time < x.time`"
+        "replace the impossible disjunct by a safe one that still defines the variable, with a predicate that is "
+        "false for every tuple (one exists, since predicates are closed under complement and intersection); here "
+        "`A AS x FILTER x.time < x.time`"
     )
     return Finding("holds-corrected", "example", bound, counterexample, correction)
 

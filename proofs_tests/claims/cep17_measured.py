@@ -339,8 +339,7 @@ def _(effort: Effort) -> Finding:
         ],
     }
     correction = (
-        "this is true for NXT and LAST; with STRICT and MAX there may be many outputs for one event. What section 8.1 "
-        "says holds"
+        "this is true for NXT and LAST; with STRICT and MAX there may be many outputs for one event. Section 8.1 holds"
     )
     return Finding("holds-corrected", "measured", bound, counterexample, correction)
 

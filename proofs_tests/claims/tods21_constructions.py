@@ -191,9 +191,9 @@ def _(effort: Effort) -> Finding:
         labels, possible = {UNMARKED, *(t.marks for t in A.transitions)}, 2 ** len(A.transitions)
         if leaving > 2 * possible and failing is None:
             failing = {
-                "automaton": f"one state with {len(A.transitions)} loops, each with a predicate on an attribute of its "
-                "own and a set of variables of its own",
-                "by the text": f"{2 * possible} transitions leave a state at most",
+                "automaton": f"one state with {len(A.transitions)} loops, each with a predicate on its own "
+                "attribute and its own set of variables",
+                "by the text": f"at most {2 * possible} transitions leave a state",
                 "by the definition printed": f"{leaving}",
             }
         if leaving > len(labels) * possible:

@@ -255,8 +255,8 @@ def _(effort: Effort) -> Finding:
         "events": [{"type": event.type} for event in S],
         "expected": expected,
         "got": printed,
-        "why": "⟦A⟧_1 is about t_0, and (**) as printed asks t_1 for the step to it; (†), (‡) and the definition of "
-        "A_i, all of them about t_0 ... t_{i-1}, are right",
+        "why": "⟦A⟧_1 is about t_0, and (**) as printed uses t_1 for the step to it; (†), (‡) and the definition "
+        "of A_i, all of them about t_0 ... t_{i-1}, are right",
     }
     bound = f"with t_{{i-1}} and i - 1: {cases} cases, {space.formulas_in_words}, all streams of 3 events over 3 tuples"
     return Finding(
@@ -298,8 +298,8 @@ def _(effort: Effort) -> Finding:
         "query": ABOUT_NOTHING,
         "events": [{"type": "A"}],
         "at": 0,
-        "expected": "a bound that some machine keeps",
-        "got": "delay_i <= k * 0 for the output {}, and the # behind it is written later than the one before it",
+        "expected": "a bound that some machine can keep",
+        "got": "delay_i <= k * 0 for the output {}, and the # after it is written later than the # before it",
     }
     bound = f"the outputs {{}} and {{0}} of {ABOUT_NOTHING} on A, by a machine that writes one sign at each step; "
     bound += "corrected, with k = 1"
@@ -318,8 +318,8 @@ def _(effort: Effort) -> Finding:
     if [len(by) for by in found] != [1, 1, 2, 3] or found[0] != [1]:
         return Finding("refuted", "example", bound)
     counterexample = {
-        "expected": "a bound of the delay in the phase of n, in which nothing is output",
-        "got": "delay_i(A, S, 1) = k: an equation about the phase of 1, whatever n is, with an i that nothing binds",
+        "expected": "a bound on the delay in phase n, which outputs nothing",
+        "got": "delay_i(A, S, 1) = k: an equation about phase 1 for every n, with an unbound i",
     }
     correction = "where ⟦A⟧_n(S) is empty the phase takes at most k steps: delay_1(A, S, n) <= k, where ## is written"
     return Finding("holds-corrected", "example", bound, counterexample, correction)

@@ -31,7 +31,7 @@ def _update_exponent() -> tuple[float, int]:
     return found, most
 
 
-ONE_FRAME_A_NODE = "after ENUMERATE has come back from the last node of a list, it comes back from every node before it"
+ONE_FRAME_A_NODE = "after ENUMERATE returns from the last node of a list, it returns from every node before it"
 A_LOOP = (
     "line 7 continues with next(n1) in the same call: lines 2 to 5; then, while n1 ≠ n2: n1 ← next(n1), and lines 2 to "
     "5"
@@ -116,8 +116,8 @@ def _(effort: Effort) -> Finding:
     counterexample = {
         "query": "A ; B ; C",
         "events": [{"type": R} for R in "AABBC"],
-        "values": f"the same with {printed_lengths[-1]} A in place of 2",
-        "expected": f"a number of steps between two outputs that depends on their 3 events: {max(looped)} at most",
+        "values": f"the same with {printed_lengths[-1]} A instead of 2",
+        "expected": f"steps between two outputs that depend only on their 3 events: at most {max(looped)}",
         "got": f"{printed[-1]} steps",
         "why": ONE_FRAME_A_NODE,
     }
