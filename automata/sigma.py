@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from cerify.semantics.arguments import Budget, check_time, too_many_matches
-from cerify.semantics.eql.conditions import condition_test, time_of, values_of
+from cerify.semantics.eql.conditions import condition_test, own_values_of, time_of
 from cerify.semantics.eql.reading import EqlReading
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Event, Match, Stream, result_of
@@ -84,7 +84,7 @@ def times_ascend(S: Stream) -> bool:
 
 
 def _test(rule: SigmaDetection) -> Callable[[Event], bool]:
-    truth = condition_test(rule.condition, EqlReading("exact", "false"))
+    truth = condition_test(rule.condition, EqlReading("exact", "false"), own_values_of)
     return lambda event: truth(event) is True
 
 
@@ -126,7 +126,7 @@ def _find_counted(rule: SigmaCorrelation, S: Stream, times: list[Microseconds | 
 
 
 def _value(event: Event, name: str) -> Value | None:
-    return next(iter(values_of(event, name)), None)
+    return next(iter(own_values_of(event, name)), None)
 
 
 def _alert(at: int, events: tuple[int, ...], rule: str, group: dict[str, Value | None]) -> Match:

@@ -20,7 +20,7 @@ from math import ceil, floor, inf, trunc
 from random import Random
 from typing import Any, TypeAlias
 
-from cerify.equivalence.eql.letters import NAMED_BY_TYPE, EventLetter, FilterAlphabet
+from cerify.equivalence.eql.letters import EventLetter, FilterAlphabet
 from cerify.equivalence.eql.mutants import condition_mutants, has_case
 from cerify.equivalence.eql.nearby import sample_text, values_near
 from cerify.equivalence.eql.texts import language_of
@@ -31,13 +31,14 @@ from cerify.semantics.arguments import Budget, check_time, choices
 from cerify.semantics.cel.parse import parse as parse_cel
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.cel.syntax import show as show_cel
+from cerify.semantics.ecs import TIMESTAMP, timestamp_of
 from cerify.semantics.eql import syntax as eql
-from cerify.semantics.eql.conditions import condition_test
+from cerify.semantics.eql.conditions import condition_test, own_values_of
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import TIME, Event, Match, Stream
 from cerify.semantics.packages import installed
 from cerify.semantics.patterns import NotCovered, PatternError, match_same_texts
-from cerify.semantics.schemas import NULL
+from cerify.semantics.schemas import FIELD, NULL
 from cerify.semantics.sigma import syntax as sigma
 from cerify.semantics.sigma.denote import DetectionTests, SigmaAlert, alerts_of, detection_test, satisfies
 from cerify.semantics.sigma.parse import parse, show_documents
@@ -177,8 +178,12 @@ def sigma_to_cel(query: sigma.SigmaQuery) -> Formula:
         raise Unsupported("several rules raise alerts; translate them one by one")
     if there := [name for one in sigma.rules_of(query) for name in _fields_with_null(one)]:
         raise Unsupported(
-            f"{there[0]}|exists cannot be translated: it is true of a field that is null, but in CEL a null is absent"
+            f"{sigma.field_name(there[0])}|exists cannot be translated: it is true of a field that is null, but in CEL "
+            "a null is absent"
         )
+    if own := [name for one in sigma.rules_of(query) for name in attributes_in(one) if name.endswith(FIELD)]:
+        name = sigma.field_name(own[0])
+        raise Unsupported(f"the field {name} cannot be translated: in CEL, {name} is the {name} of the event itself")
     (rule,) = query.rules
     if isinstance(rule, sigma.SigmaDetection):
         return eql_to_cel(eql.EqlQuery(eql.EventFilter("event", rule.condition)))
@@ -211,6 +216,13 @@ def sigma_to_cel(query: sigma.SigmaQuery) -> Formula:
         case _:
             raise Unsupported(f"{rule.kind} with this condition cannot be translated to CEL")
     return parse_cel(f"{text} PER KEY [{', '.join(map(_name, rule.group_by))}]" if rule.group_by else text)
+
+
+def attributes_in(rule: sigma.SigmaRule) -> list[str]:
+    """Return the attributes that a rule tests, counts or groups by."""
+    if isinstance(rule, sigma.SigmaDetection):
+        return [field.name for field in eql.fields_of(rule.condition)]
+    return [name for names in (*rule.keys, *rule.values) for name in names]
 
 
 def _fields_with_null(rule: sigma.SigmaRule) -> list[str]:
@@ -269,9 +281,8 @@ class _Draft:
     more: tuple[tuple[str, Value | None], ...]
 
     def event(self, time: int) -> Event:
-        found = self.letter.event({**dict(self.more), TIME: time_at(time)})
-        absent = {name for name, value in self.more if value is None} & found.attributes.keys()
-        return Event(found.type, {n: v for n, v in found.attributes.items() if n not in absent}) if absent else found
+        found = {**self.letter.attributes(), **dict(self.more), TIME: time_at(time)}
+        return Event("event", {name: value for name, value in found.items() if value is not None})
 
     def with_letter(self, letter: EventLetter) -> _Draft:
         """Return the planned event with another letter and the fields of that letter."""
@@ -299,12 +310,12 @@ class LogSearch:
         self.correlations = [rule for rule in self.rules if isinstance(rule, sigma.SigmaCorrelation)]
         self.roots = list(dict.fromkeys(rule for query in queries for rule in query.rules))
         filters = [eql.EventFilter(None, rule.condition) for rule in self.detections]
-        self.alphabet = FilterAlphabet(filters, False)
+        self.alphabet = FilterAlphabet(filters, False, values=own_values_of)
         self.letters = self.alphabet.letters()
         self._tests = [detection_test(rule) for rule in self.detections]
         self.groups = list(dict.fromkeys(f for rule in self.correlations for keys in rule.keys for f in keys))
         self.counted = list(dict.fromkeys(f for rule in self.correlations for names in rule.values for f in names))
-        known = {*self.groups, *self.counted, *NAMED_BY_TYPE}
+        known = {*self.groups, *self.counted}
         fields_ = (field.name for rule in self.detections for field in eql.fields_of(rule.condition))
         self.equal: dict[str, list[str]] = {}
         for node in (node for rule in self.detections for node in subtrees(rule.condition)):
@@ -322,6 +333,7 @@ class LogSearch:
                 case eql.FieldComparison(sign, eql.EventField(field), eql.FieldConstant(int() | float() as value)):
                     if sign in sigma.SIGNS:
                         self._bounds_compared.setdefault(field, []).append(value)
+        self._shows_time = any(TIMESTAMP in attributes_in(rule) for rule in self.rules)
         self._spans = sorted({rule.seconds * SECOND for rule in self.correlations})
         self._linked = _find_linked_fields(self.correlations)
         self._events: dict[tuple[int, int], tuple[_Draft, Event]] = {}  # a draft is kept, so that its identity is
@@ -643,9 +655,16 @@ class LogSearch:
             time += draft.gap if number else 0
             key = id(draft), time
             if key not in self._events:
-                self._events[key] = draft, draft.event(time)
+                self._events[key] = draft, self._with_timestamp(draft.event(time))
             events.append(self._events[key][1])
         return events
+
+    def _with_timestamp(self, event: Event) -> Event:
+        """Return the event with its time as the field `@timestamp` if a rule uses it: a document has the time there."""
+        if not self._shows_time:
+            return event
+        own = {name: value for name, value in event.attributes.items() if name != TIMESTAMP + NULL}
+        return Event(event.type, {**own, TIMESTAMP: timestamp_of(own[TIME])})
 
     def _changes(self, base: Drafts) -> Iterator[tuple[Drafts, int]]:
         """Yield the planned events with one change each, and the offset of the first event in microseconds."""
@@ -1084,7 +1103,7 @@ def _mutants(rule: sigma.SigmaRule) -> Iterator[tuple[str, sigma.SigmaRule]]:
     for field in dict.fromkeys(rule.values[0] if len(rule.values[0]) > 1 else ()):
         place = rule.values[0].index(field)
         fewer = tuple((*names[:place], *names[place + 1 :]) for names in rule.values)
-        yield f"{rule.name}: {field} not counted", replace(rule, values=fewer)
+        yield f"{rule.name}: {sigma.field_name(field)} not counted", replace(rule, values=fewer)
     other_kind = {"temporal": "temporal_ordered", "temporal_ordered": "temporal", "value_count": "event_count"}
     if rule.kind in other_kind:
         yield f"{rule.name}: type {other_kind[rule.kind]}", replace(rule, kind=other_kind[rule.kind])  # type: ignore[arg-type]
@@ -1117,7 +1136,8 @@ def _other_groups(rule: sigma.SigmaCorrelation) -> Iterator[tuple[str, sigma.Sig
     for name in tested if len(detections) == len(rule.rules) else ():
         if name not in known:
             keys = tuple((*fields, name) for fields in rule.keys)
-            yield f"{rule.name}: grouped by {name} too", replace(rule, group_by=(*rule.group_by, name), keys=keys)
+            own = sigma.field_name(name)
+            yield f"{rule.name}: grouped by {own} too", replace(rule, group_by=(*rule.group_by, own), keys=keys)
     for i, name in enumerate(rule.group_by):
         others = dict.fromkeys((*(fields[i] for fields in rule.keys), name))
         for j, (part, fields_) in enumerate(zip(rule.rules, rule.keys, strict=True)):
@@ -1125,7 +1145,7 @@ def _other_groups(rule: sigma.SigmaCorrelation) -> Iterator[tuple[str, sigma.Sig
                 if other != fields_[i]:
                     changed = (*fields_[:i], other, *fields_[i + 1 :])
                     keys = (*rule.keys[:j], changed, *rule.keys[j + 1 :])
-                    yield f"{rule.name}: {name} is {other} in {part.name}", replace(rule, keys=keys)
+                    yield f"{rule.name}: {name} is {sigma.field_name(other)} in {part.name}", replace(rule, keys=keys)
 
 
 def mistakes_of_converters(condition: eql.Condition) -> Iterator[tuple[str, eql.Condition]]:
@@ -1287,16 +1307,16 @@ def _coercions(query: sigma.SigmaQuery) -> Iterator[tuple[str, str, Coercion]]:
         if isinstance(rule, sigma.SigmaDetection):
             for node in subtrees(rule.condition):
                 if isinstance(node, eql.FieldComparison) and isinstance(node.left, eql.EventField):
-                    name = node.left.name
+                    name, own = node.left.name, sigma.field_name(node.left.name)
                     if node.comparator in sigma.SIGNS:
-                        yield f"{rule.name}: texts in {name} are compared as numbers", name, _as_number
-                        yield f"{rule.name}: texts in {name} are more than numbers", name, _above_numbers
+                        yield f"{rule.name}: texts in {own} are compared as numbers", name, _as_number
+                        yield f"{rule.name}: texts in {own} are more than numbers", name, _above_numbers
                     elif isinstance(node.right, eql.EventField):
                         words = f"{rule.name}: {sigma.show_condition(node)} without case"
                         yield from ((words, one, _in_lower_case) for one in (name, node.right.name))
         elif rule.kind in sigma.NUMERIC:
             for name in dict.fromkeys(field for names in rule.values for field in names):
-                yield f"{rule.name}: texts in {name} are numbers", name, _as_number
+                yield f"{rule.name}: texts in {sigma.field_name(name)} are numbers", name, _as_number
 
 
 def _as_number(value: Value) -> Value:
@@ -1516,17 +1536,21 @@ def _readings_without_effect(query: sigma.SigmaQuery) -> Iterator[str]:
                     number = detections.index(part) if rule.kind not in sigma.NUMERIC else -1
                     needed["null_values=kept"] |= {(number, name) for name in values}
                 elif keys or values:
-                    needed["null_groups=joined"] |= {(-1, name) for name in keys if name not in part.group_by}
-                    needed["null_values=kept"] |= {(-1, name) for name in values if name not in part.group_by}
+                    needed["null_groups=joined"] |= {
+                        (-1, name) for name in keys if sigma.field_name(name) not in part.group_by
+                    }
+                    needed["null_values=kept"] |= {
+                        (-1, name) for name in values if sigma.field_name(name) not in part.group_by
+                    }
     filters = [eql.EventFilter(None, rule.condition) for rule in detections]
     names = list(dict.fromkeys(name for pairs in needed.values() for _, name in pairs))
     filters += [eql.EventFilter(None, eql.FieldComparison("!=", eql.EventField(n), sigma.ABSENT)) for n in names]
-    alphabet = FilterAlphabet(filters, False)
+    alphabet = FilterAlphabet(filters, False, values=own_values_of)
     for words, pairs in needed.items():
         if all(i >= 0 and alphabet.implies(i, len(detections) + names.index(name)) for i, name in sorted(pairs)):
             yield from [words] * alphabet.exact
     known = [eql.EventFilter(None, _known_true(rule.condition)) for rule in detections]
-    alphabet = FilterAlphabet([*filters[: len(detections)], *known], False)
+    alphabet = FilterAlphabet([*filters[: len(detections)], *known], False, values=own_values_of)
     if alphabet.agree((i, len(detections) + i) for i in range(len(detections))):
         yield from ["absent=unknown"] * alphabet.exact
 

@@ -42,11 +42,14 @@ def rows_of_table(table: pa.Table, reading: FieldReading, name: str, place: RowL
     For messages, `name` is the name of the file, and `place` returns the place of a row. Raises InputError if there is
     no column for the type, or if a row has no type.
     """
-    table = with_type(flat_table(table, name, place), reading.type_column, reading.default_type)
+    flat = flat_table(table, name, place)
+    table = with_type(flat, reading.type_column, reading.default_type)
     hidden = reading.hidden(table.column_names)
     table = table.select([i for i, column in enumerate(table.column_names) if column not in hidden])
     in_file = table.column_names
     table = table.rename_columns(rename_fields(in_file, reading.reserved, name))
+    for column, attribute in reading.own_fields(flat.column_names).items():
+        table, in_file = table.append_column(attribute, flat[column]), [*in_file, column]
     found = ReadTable(table)
     columns: dict[str, pa.ChunkedArray] = {}
     for i, (column, origin) in enumerate(zip(table.column_names, in_file, strict=True)):

@@ -4,7 +4,7 @@ A document has its fields in nested objects, under names with dots, or both. Her
 with dots. An array of n values becomes n attributes: `process.args`, `process.args[1]`, `process.args[2]`, and so on.
 Nulls in an array are left out. An array of objects becomes one array for each field, as in an Elasticsearch index. The
 type of an event is the first value of `event.category`; its time is `@timestamp`, in ISO 8601 or in milliseconds since
-1970.
+1970. With `keep_fields`, all fields of the document are attributes, also those from which type and time are read.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import io
 import json
 import math
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,16 +23,18 @@ from typing import Any, NoReturn, cast
 
 from cerify.semantics.arguments import timed_items
 from cerify.semantics.errors import InputError, InputWarning
-from cerify.semantics.events import TIME, Event, Stream
+from cerify.semantics.events import TIME, TYPE, Event, Stream
 from cerify.semantics.file_shapes import PACKED, require_known_kind, unpacked
 from cerify.semantics.files import STDIN, expand_pattern, naming_file, open_source
 from cerify.semantics.json_events import parse_json
-from cerify.semantics.schemas import NULL
+from cerify.semantics.schemas import FIELD, NULL, named_values
 from cerify.semantics.tables import SAVE_AS_UTF_8, CsvSource, what_else
 from cerify.semantics.values import FRACTION, INT64, Value, parse_time
 
 CATEGORY, TIMESTAMP, UNCATEGORIZED = "event.category", "@timestamp", "event"
 SUFFIXES = frozenset({".ndjson", ".jsonl", ".json"})
+OWN_FIELD = re.compile(rf"^({TYPE}|{TIME})((?:\[.*\])?)$")
+RESERVED = frozenset(name + end for name in (TYPE, TIME) for end in ("", NULL))
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DEEPEST = 100
 SHORT_TIME = len("2026-01-31T12:00:00.250000Z")
@@ -41,18 +44,18 @@ def read_ecs(
     source: str | Path | Sequence[str | Path],
     category_field: str = CATEGORY,
     time_field: str = TIMESTAMP,
-    keep_nulls: bool = False,
+    keep_fields: bool = False,
 ) -> Stream:
     """Return the events of a file, a folder, a pattern, standard input ("-"), or a list of these.
 
     A file has one document on each line, or one array of documents. Search hits, with the document in `_source`, are
     read too, and gzip and Zstandard files are unpacked. In a folder all JSON files are read, in the order of their
     names. Events keep the order of the files. Time digits beyond microseconds are cut off, with an InputWarning.
-    keep_nulls: see `NULL`. Raises InputError, which names file, line and field.
+    keep_fields: see `event_of_document`. Raises InputError, which names file, line and field.
     """
     files = [file for one in _sources(source) for file in _files_of(one)]
     documents = (one for file in files for one in _documents(file))
-    S = stream_of_documents(documents, category_field, time_field, keep_nulls)
+    S = stream_of_documents(documents, category_field, time_field, keep_fields)
     if not len(S):
         raise InputError(f"{', '.join(map(str, _sources(source)))}: no events; write one document on each line")
     return S
@@ -62,12 +65,12 @@ def stream_of_documents(
     documents: Iterable[tuple[object, str]],
     category_field: str = CATEGORY,
     time_field: str = TIMESTAMP,
-    keep_nulls: bool = False,
+    keep_fields: bool = False,
 ) -> Stream:
     """Return the events of pairs (document, place); messages name the place. Raises InputError."""
     cut: list[str] = []
     events = [
-        event_of_document(document, where, category_field, time_field, cut, keep_nulls)
+        event_of_document(document, where, category_field, time_field, cut, keep_fields)
         for document, where in timed_items(documents)
     ]
     if cut:
@@ -136,12 +139,13 @@ def event_of_document(
     category_field: str = CATEGORY,
     time_field: str = TIMESTAMP,
     cut: list[str] | None = None,
-    keep_nulls: bool = False,
+    keep_fields: bool = False,
 ) -> Event:
     """Return the event of a document; an InputError names its place, `where`.
 
-    Time digits beyond microseconds are cut off; `where` is then added to `cut`, if `cut` is empty. keep_nulls: whether
-    a field that is null, or an array of nulls alone, has an attribute (see `NULL`).
+    Time digits beyond microseconds are cut off; `where` is then added to `cut`, if `cut` is empty. keep_fields: whether
+    each field of the document has an attribute: also the field of the time, with its own value, a field that is called
+    "type" or "time" (see `FIELD`), and a field that is null or an array with a null (see `NULL`).
 
     >>> event_of_document({"event": {"category": ["process"]}, "process.args": ["a", "b"]}, "line 1").attributes
     {'event.category': 'process', 'process.args': 'a', 'process.args[1]': 'b'}
@@ -151,10 +155,14 @@ def event_of_document(
     if not isinstance(document, Mapping):
         raise InputError(f"{where}: an event is a JSON object, not {type(document).__name__}")
     attributes: dict[str, Value] = {}
-    nulls: dict[str, None] | None = {} if keep_nulls else None
+    nulls: dict[str, None] | None = {} if keep_fields else None
     _collect(document, "", attributes, where, 0, nulls)
-    attributes |= {name + NULL: True for name in nulls or () if name not in attributes and name != time_field}
-    time = attributes.pop(time_field, None)
+    attributes |= {name + NULL: True for name in nulls or () if name not in attributes}
+    time = attributes.get(time_field)
+    if not keep_fields:
+        attributes.pop(time_field, None)
+    elif not attributes.keys().isdisjoint(RESERVED):
+        attributes = {OWN_FIELD.sub(rf"\1{FIELD}\2", name): value for name, value in attributes.items()}
     if time is not None:
         attributes[TIME] = _time(time, where, time_field, [] if cut is None else cut)
     category = attributes.get(category_field)
@@ -168,23 +176,45 @@ def document_of_event(event: Event) -> dict[str, Any]:
     document: dict[str, Any] = {}
     time = event.attributes.get(TIME)
     if time is not None:
-        at = time if isinstance(time, datetime) else EPOCH + timedelta(seconds=float(time))
-        document[TIMESTAMP] = at.isoformat(timespec="milliseconds" if at.microsecond % 1000 == 0 else "auto").replace(
-            "+00:00", "Z"
-        )
+        document[TIMESTAMP] = timestamp_of(time)
     arrays: dict[str, list[Any]] = {}
     for name, value in event.attributes.items():
-        base, bracket, _ = name.partition("[")
-        if name.endswith(NULL):
-            arrays.setdefault(name.removesuffix(NULL), [])
+        own = name.replace(FIELD, "", 1)
+        base, bracket, _ = own.partition("[")
+        if own.endswith(NULL):
+            arrays.setdefault(own.removesuffix(NULL), [])
         elif name != TIME:
             plain = value.isoformat().replace("+00:00", "Z") if isinstance(value, datetime) else value
-            arrays.setdefault(base if bracket and base in event.attributes else name, []).append(plain)
+            is_element = bracket and name.removesuffix(own.removeprefix(base)) in event.attributes
+            arrays.setdefault(base if is_element else own, []).append(plain)
     if CATEGORY not in arrays and event.type != UNCATEGORIZED:
         arrays[CATEGORY] = [event.type]
     for name, values in sorted(arrays.items()):
         _set_nested(document, name, values if len(values) > 1 else next(iter(values), None))
     return document
+
+
+def timestamp_of(time: Value) -> str:
+    """Return the text of a time in a document. A number is in seconds since 1970."""
+    at = time if isinstance(time, datetime) else EPOCH + timedelta(seconds=float(time))
+    return at.isoformat(timespec="milliseconds" if at.microsecond % 1000 == 0 else "auto").replace("+00:00", "Z")
+
+
+def shown_fields(event: Event) -> Iterator[tuple[str, Value | None]]:
+    """Yield the fields of an event as they are shown: None for a null; the type and the time not a second time.
+
+    >>> list(shown_fields(Event("event", {"time[field]": "noon", "time": 3})))
+    [('time', 'noon')]
+    """
+    time = event.attributes.get(TIME)
+    own = event.attributes.get(TIME + FIELD, time)
+    for name, value in named_values(event):
+        if name == TIME:
+            is_shown = own == time and TIMESTAMP not in event.attributes
+        else:
+            is_shown = (name, value) not in ((TYPE + FIELD, event.type), (TIME + FIELD, time))
+        if is_shown:
+            yield name.replace(FIELD, "", 1), value
 
 
 def _set_nested(document: dict[str, Any], name: str, value: Any) -> None:

@@ -96,7 +96,7 @@ def read_stream(
     object_type: str | None = None,
     header: Sequence[str] | None = None,
     sort: bool = False,
-    keep_nulls: bool = False,
+    keep_fields: bool = False,
 ) -> Stream:
     r"""Read the events of a file, or of standard input if the source is "-". Raises InputError.
 
@@ -120,8 +120,9 @@ def read_stream(
     names: {"start": "begin"} reads the type start as begin. records is the path to the list of events in a file that is
     one JSON object, such as "Records". object_type is for OCEL logs: an event is read once for each of its objects of
     this type; None reads each event once. header has the column names of a CSV file without a header. With sort, events
-    are sorted by time, and positions count in that order. With keep_nulls, a field x that is null in JSON gives the
-    attribute x[null], which is true; in CSV and Parquet, null is an absent field.
+    are sorted by time, and positions count in that order. With keep_fields, the fields of type and time are also
+    attributes of their own: `type` and `time` as type[field] and time[field], others under their names; and a field x
+    that is null in JSON gives the attribute x[null], which is true. In CSV and Parquet, null is an absent field.
 
     Files are unpacked (gzip, Zstandard), and their fields may be separated by semicolons, tabs or bars. Several files
     are read as one stream, in the given order; the files of a pattern such as "logs/*.jsonl", in the order of their
@@ -129,7 +130,7 @@ def read_stream(
     """
     times = TimeReading(time_unit, time_format, round_times)
     reading = FieldReading(
-        type_column, time_column, default_type, times, texts, rename_types, records, object_type, header, keep_nulls
+        type_column, time_column, default_type, times, texts, rename_types, records, object_type, header, keep_fields
     )
     S = _read_all(source, reading, format, schema, attributes)
     return _finish(S, source, reading, sort)
@@ -153,7 +154,7 @@ def as_stream(
     object_type: str | None = None,
     header: Sequence[str] | None = None,
     sort: bool = False,
-    keep_nulls: bool = False,
+    keep_fields: bool = False,
 ) -> Stream:
     """Return the stream of any source: a Stream, events, dicts, a table or frame, or the path of a file.
 
@@ -167,7 +168,7 @@ def as_stream(
     """
     times = TimeReading(time_unit, time_format, round_times)
     reading = FieldReading(
-        type_column, time_column, default_type, times, texts, rename_types, records, object_type, header, keep_nulls
+        type_column, time_column, default_type, times, texts, rename_types, records, object_type, header, keep_fields
     )
     if is_path(source):
         S = _read_all(source, reading, format, schema, attributes)
@@ -178,9 +179,10 @@ def as_stream(
 
 def _finish(S: Stream, source: object, reading: FieldReading, sort: bool) -> Stream:
     """Return the stream, sorted by time if `sort` is true; set `renamed` for the field from which the time was read."""
-    # In EQL and Sigma @timestamp is the time, whatever field it is read from.
-    if reading.time_column not in (None, TIME, "@timestamp") and S is not source:
-        S.renamed = {reading.time_column: TIME}
+    # In EQL @timestamp is the time, whatever field it is read from.
+    is_renamed = reading.time_column not in (None, TIME, "@timestamp") and not reading.keep_fields
+    if is_renamed and S is not source:
+        S.renamed = {cast("str", reading.time_column): TIME}
     return sorted_by_time(S) if sort else S
 
 

@@ -31,7 +31,7 @@ def read_json_lines(source: CsvSource, schema: Schema | None, reading: FieldRead
     require_text(source)
     if schema is not None:
         return _fitting(source, schema, reading)
-    by_object = reading.records is not None or (reading.keep_nulls and _has_null(source))
+    by_object = reading.records is not None or (reading.keep_fields and _has_null(source))
     if not by_object and source.is_large and installed("pyarrow"):
         found = table_of_json_lines(source, reading)
         if found is not None:

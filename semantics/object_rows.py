@@ -267,7 +267,7 @@ class ObjectRows:
             if name == type_column:
                 type_ = value
                 continue
-            if value is None and self._reading.keep_nulls and name not in (TYPE, TIME, time_column):
+            if value is None and self._reading.keep_fields and name not in (TYPE, TIME, time_column):
                 name, value = f"{name}{NULL}", True
             if value is None or name == TYPE:
                 continue  # the field that --type names takes this name
@@ -282,6 +282,10 @@ class ObjectRows:
             is_like_others = seen is not None and class_ in seen
             if not (is_like_others and (class_ in self._as_they_are or (class_ is str and value.isascii()))):
                 unseen.append(name)
+        for name, attribute in self._reading.own_fields(fields).items() if self._reading.keep_fields else ():
+            attribute, value = (attribute, fields[name]) if fields[name] is not None else (attribute + NULL, True)
+            attributes[attribute] = value
+            unseen.append(attribute)
         named = type_ if type(type_) is str and type_ and type_.isascii() else self._type(type_, fields, row)
         self._types.append(self._reading.types.get(named, named))
         for name in unseen:

@@ -18,6 +18,11 @@ NULL = "[null]"
 
 Only readers for a language that distinguishes a null from an absent field keep nulls in this way.
 """
+FIELD = "[field]"
+"""The end of the name of an attribute with a document's own field "type" or "time": type[field], time[field].
+
+An event has its type and its time under these two names, whatever field of the document they were read from.
+"""
 
 Order = Literal["strict", "non-decreasing", "any"]
 """How times may follow each other: each is later than all before it, none is earlier, or any order.

@@ -203,13 +203,16 @@ def stream_of_csv(
     not clear. With lenient, columns of such values are left out of the events.
     """
     header, rows, lines = _table(source)
+    own = {} if schema is not None else reading.own_fields(header)
+    kept = {attribute: (column, [row[header.index(column)] for row in rows]) for column, attribute in own.items()}
     default = reading.default_type
     if default is not None and reading.type_column not in header:
         header, rows = [*header, reading.type_column], [[*row, default] for row in rows]
     elif default is not None:
         at = header.index(reading.type_column)
         rows = [row if row[at] else [*row[:at], default, *row[at + 1 :]] for row in rows]
-    return stream_of_rows(source.name, header, rows, [f"line {line}" for line in lines], schema, reading, lenient)
+    places = [f"line {line}" for line in lines]
+    return stream_of_rows(source.name, header, rows, places, schema, reading, lenient, kept)
 
 
 def stream_of_rows(
@@ -220,10 +223,12 @@ def stream_of_rows(
     schema: Schema | None = None,
     reading: FieldReading = FieldReading(),
     lenient: bool = False,
+    own: Mapping[str, tuple[str, Sequence[str]]] = {},
 ) -> Stream:
     """Return the stream of rows of cells; an empty cell is an absent attribute.
 
-    In messages, `name` stands for the file and `places` for the rows. With lenient and without a schema, columns whose
+    own: further attributes, each with the name of its column and its cells (see `FieldReading.own_fields`). In
+    messages, `name` stands for the file and `places` for the rows. With lenient and without a schema, columns whose
     cells have no clear type are left out of the events, with the reason in the stream's `unread`.
     """
     declared: Mapping[str, ValueType] = {} if schema is None else schema.attributes
@@ -233,8 +238,9 @@ def stream_of_rows(
     columns: dict[str, list[Value | None]] = {}
     unread: dict[str, str] = {}
     names = rename_fields([header[i] for i in kept], reading.reserved, name)
-    for i, attribute in zip(kept, names, strict=True):
-        column = _Column(name, header[i], [row[i] for row in rows], places)
+    cells = {attribute: (header[i], [row[i] for row in rows]) for i, attribute in zip(kept, names, strict=True)}
+    for attribute, (origin, its) in {**cells, **own}.items():
+        column = _Column(name, origin, its, places)
         try:
             columns[attribute] = column.values(attribute, declared.get(attribute), reading, timed.get(attribute))
         except InputError as error:

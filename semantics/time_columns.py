@@ -25,7 +25,7 @@ from cerify.semantics.arguments import did_you_mean, require_kind
 from cerify.semantics.errors import IllFormed, InputError, InputWarning
 from cerify.semantics.nanoseconds import time_at_nanoseconds
 from cerify.semantics.packages import pa, pc
-from cerify.semantics.schemas import TIME, TYPE, Schema
+from cerify.semantics.schemas import FIELD, TIME, TYPE, Schema
 from cerify.semantics.values import (
     FRACTION,
     NANOSECONDS_OUT_OF_RANGE,
@@ -114,7 +114,8 @@ class FieldReading:
     records: the path to the list of events in a file that is one JSON object.
     header: the column names of a CSV file without a header.
     object_type: for OCEL logs: an event is read once for each of its objects of this type.
-    keep_nulls: whether fields that are null in JSON have an attribute (see `NULL`).
+    keep_fields: whether the fields of type and time, and fields that are null in JSON, have attributes of their own,
+    see `FIELD` and `NULL`.
     """
 
     type_column: str = TYPE
@@ -126,7 +127,7 @@ class FieldReading:
     records: str | None = None
     object_type: str | None = None
     header: Sequence[str] | None = None
-    keep_nulls: bool = False
+    keep_fields: bool = False
 
     @property
     def reserved(self) -> dict[str, str]:
@@ -137,6 +138,11 @@ class FieldReading:
         """Return the columns that are left out because other columns take their names, "type" or "time"."""
         there = set(names)
         return {meant for column, meant in self.reserved.items() if column != meant and column in there} & there
+
+    def own_fields(self, names: Iterable[str]) -> dict[str, str]:
+        """Map the fields that reserved names hide to the attributes that keep them; nothing without `keep_fields`."""
+        meant = {self.type_column, self.time_column or TIME, TYPE, TIME} if self.keep_fields else set()
+        return {name: name + FIELD if name in (TYPE, TIME) else name for name in names if name in meant}
 
     def timed_fields(self, schema: Schema) -> dict[str, TimeReading]:
         """Return the attributes whose values become times under a schema, with the way to read them.

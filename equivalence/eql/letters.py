@@ -19,7 +19,8 @@ from cerify.equivalence.eql.nearby import values_near
 from cerify.equivalence.eql.texts import ANY, ONE, Language, SearchLimit, TooManyTexts, find_text, language_of
 from cerify.semantics.arguments import check_time
 from cerify.semantics.eql import syntax as eql
-from cerify.semantics.eql.conditions import CATEGORY, TIMESTAMP, Truth, condition_test, is_plain
+from cerify.semantics.eql.conditions import CATEGORY, TIMESTAMP, FieldValues, Truth, condition_test, is_plain, values_of
+from cerify.semantics.eql.reading import ELASTIC
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import TIME, Event, Schema
 from cerify.semantics.packages import z3
@@ -71,7 +72,8 @@ class FilterAlphabet:
 
     arrays: whether fields may have several values. fixed: the first value of some fields, such as those of the key, in
     every event. schema: the schema of all events; None if they may be any. With a schema, a field may have several
-    values only if `field[1]` is one of its attributes.
+    values only if `field[1]` is one of its attributes. values: the meaning of field names; with `own_values_of` an
+    event may lack `event.category`.
     """
 
     def __init__(
@@ -80,8 +82,10 @@ class FilterAlphabet:
         arrays: bool,
         fixed: Mapping[str, Value | None] = {},
         schema: Schema | None = None,
+        values: FieldValues = values_of,
     ) -> None:
         self.arrays, self.fixed, self.schema, self.exact = arrays, fixed, schema, True
+        self._values_in = values
         self._limit, self._tried = SearchLimit(MOST_SEARCHED), MOST_TRIED
         self._solver = z3.Solver()
         self._names: dict[eql.Condition, Any] = {}
@@ -155,7 +159,8 @@ class FilterAlphabet:
             there,
             *(eql.AllConditions((there, one)) for t in tests for one in (t, eql.NegatedCondition(t))),
         )
-        probe = FilterAlphabet([eql.EventFilter(None, one) for one in conditions], False, schema=self.schema)
+        filters = [eql.EventFilter(None, one) for one in conditions]
+        probe = FilterAlphabet(filters, False, schema=self.schema, values=self._values_in)
         found = [dict(letter.fields)[name][0] for letter in probe.letters()]
         self.exact &= probe.exact
         return found
@@ -336,7 +341,7 @@ class FilterAlphabet:
             self.exact = False  # the schema has shorter arrays than these
             return None
         event = Event("event", {f"{names[0]}[{n}]" if n else names[0]: v for n, v in enumerate(found)})
-        return found if all(condition_test(t)(event) is truth for t, truth in truths.items()) else None
+        return found if all(self._truth(t, event) is truth for t, truth in truths.items()) else None
 
     def _searched(self, names: tuple[str, ...], truths: Mapping[eql.Condition, Truth]) -> dict[str, Values] | None:
         """Search for texts that give the tests these truth values, and return them as `_event_of` does.
@@ -359,7 +364,7 @@ class FilterAlphabet:
 
         def accepts_(text: str) -> bool:
             event = Event("", {names[0]: text})
-            return all(condition_test(t)(event) is truths[t] for t in others)
+            return all(self._truth(t, event) is truths[t] for t in others)
 
         accepts = accepts_ if others and not several else None
         found = False
@@ -393,7 +398,7 @@ class FilterAlphabet:
             if name in self.fixed:
                 known = [_as_values(self.fixed[name])]
             events = ((one, Event("", {name: one[0]} if one else {})) for one in known[::-1])
-            fitting = tuple(one for one, e in events if all(condition_test(t)(e) is v for t, v in own.items()))
+            fitting = tuple(one for one, e in events if all(self._truth(t, e) is v for t, v in own.items()))
             if not fitting:
                 return None
             options.append(fitting)
@@ -402,6 +407,9 @@ class FilterAlphabet:
                 self._add(names, values)
                 return dict(zip(names, values, strict=True))
         return None
+
+    def _truth(self, test: eql.Condition, event: Event) -> Truth:
+        return condition_test(test, ELASTIC, self._values_in)(event)
 
     def _add(self, names: tuple[str, ...], values: tuple[Values, ...]) -> bool:
         """Add values to the candidates; return whether they are new."""
@@ -413,7 +421,7 @@ class FilterAlphabet:
     def _vector(self, names: tuple[str, ...], values: tuple[Values, ...]) -> dict[eql.Condition, Truth]:
         attributes = {name: one[0] for name, one in zip(names, values, strict=True) if one}
         event = Event("", attributes)
-        return {test: condition_test(test)(event) for test, mine in self._fields.items() if mine == names}
+        return {test: self._truth(test, event) for test, mine in self._fields.items() if mine == names}
 
     def _candidates_of(self, names: tuple[str, ...]) -> Iterator[tuple[tuple[Values, ...], dict[eql.Condition, Truth]]]:
         tests = [test for test, mine in self._fields.items() if mine == names]
@@ -423,7 +431,7 @@ class FilterAlphabet:
             if name == CATEGORY and self.schema is not None:
                 near_ = list(self.schema.types)
             options: list[Values] = [(), *((v,) for v in near_ if self._fits(name, v))]
-            if name == CATEGORY:
+            if name == CATEGORY and self._values_in is values_of:
                 options = [one for one in options if one and isinstance(one[0], str) and one[0]]
             if name in self.fixed:
                 first = _as_values(self.fixed[name])

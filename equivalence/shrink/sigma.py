@@ -8,7 +8,7 @@ from typing import Any
 
 from cerify.equivalence.rewrite.trees import same
 from cerify.equivalence.shrink.shrink import QueryOperations, dropped, varied
-from cerify.semantics.eql import syntax as eql
+from cerify.equivalence.sigma import attributes_in
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import TIME
 from cerify.semantics.sigma.parse import load_documents, parse, show_documents
@@ -77,10 +77,7 @@ def _size(query: SigmaQuery) -> int:
 def _fields(query: SigmaQuery) -> Iterator[str]:
     yield TIME
     for rule in rules_of(query):
-        if isinstance(rule, SigmaDetection):
-            yield from (field.name for field in eql.fields_of(rule.condition))
-        else:
-            yield from (name for names in (*rule.keys, *rule.values) for name in names)
+        yield from attributes_in(rule)
 
 
 def _kinds(query: SigmaQuery) -> Iterator[str]:

@@ -32,6 +32,8 @@ CATEGORY = "event.category"
 TIMESTAMP = "@timestamp"
 Truth: TypeAlias = bool | None
 Term: TypeAlias = Callable[[dict[str, Any]], Any]
+FieldValues: TypeAlias = Callable[[Event, str], list[Value]]
+"""Return the values of an event's field: `values_of` in EQL, `own_values_of` in Sigma."""
 Key: TypeAlias = tuple[tuple[str, Value] | None, ...]
 """The values of an event's key, each with its kind, because True and 1 differ here. None is a null that may be a
 key.
@@ -40,19 +42,25 @@ MOST_COMBINATIONS = 10_000
 
 
 def values_of(event: Event, name: str) -> list[Value]:
-    """Return the values of a field: none if it is absent, several if it is an array.
+    """Return the values of a field of EQL: those of its attributes (see `own_values_of`).
 
     For an event without such attributes, `event.category` is its type, and `@timestamp` is its time.
+    """
+    found = own_values_of(event, name)
+    if found or name not in (CATEGORY, TIMESTAMP):
+        return found
+    substitute = event.type if name == CATEGORY else event.attributes.get(TIME)
+    return [] if substitute is None else [substitute]
 
-    >>> values_of(Event("process", {"process.args": "a", "process.args[1]": "b"}), "process.args")
+
+def own_values_of(event: Event, name: str) -> list[Value]:
+    """Return the values that an event's attributes have for a field: none if it is absent, several for an array.
+
+    >>> own_values_of(Event("process", {"process.args": "a", "process.args[1]": "b"}), "process.args")
     ['a', 'b']
     """
     first = event.attributes.get(name)
     if first is None:
-        if name == CATEGORY:
-            return [event.type]
-        if name == TIMESTAMP and (time := event.attributes.get(TIME)) is not None:
-            return [time]
         return []
     found, n = [first], 1
     while (more := event.attributes.get(f"{name}[{n}]")) is not None:
@@ -79,20 +87,22 @@ def filter_test(filter_: eql.EventFilter, reading: EqlReading = ELASTIC) -> Call
 
 
 @lru_cache(maxsize=65_536)
-def condition_test(condition: eql.Condition, reading: EqlReading = ELASTIC) -> Callable[[Event], Truth]:
-    """Return the function from an event to the truth value of a condition."""
+def condition_test(
+    condition: eql.Condition, reading: EqlReading = ELASTIC, values: FieldValues = values_of
+) -> Callable[[Event], Truth]:
+    """Return the function from an event to the truth value of a condition. values: the meaning of field names."""
     match condition:
         case eql.AllConditions(parts):
-            tests = [condition_test(part, reading) for part in parts]
+            tests = [condition_test(part, reading, values) for part in parts]
             return _all_unknown(tests) if reading.absent == "unknown" else lambda e: all(t(e) is True for t in tests)
         case eql.AnyConditions(parts):
-            tests = [condition_test(part, reading) for part in parts]
+            tests = [condition_test(part, reading, values) for part in parts]
             return _any_unknown(tests) if reading.absent == "unknown" else lambda e: any(t(e) is True for t in tests)
         case eql.NegatedCondition(part):
-            test = condition_test(part, reading)
+            test = condition_test(part, reading, values)
             return lambda event: None if (truth := test(event)) is None else not truth
         case eql.SingleCondition():
-            return _test(condition, reading)
+            return _test(condition, reading, values)
         case _:
             assert_never(condition)
 
@@ -139,20 +149,20 @@ def is_plain(test: eql.Condition) -> bool:
             assert_never(test)
 
 
-def _test(test: eql.Condition, reading: EqlReading) -> Callable[[Event], Truth]:
+def _test(test: eql.Condition, reading: EqlReading, values: FieldValues) -> Callable[[Event], Truth]:
     """Return the function from an event to the truth of one test."""
     match test:
         case eql.FieldComparison(comparator, left, right) if _null(left) or _null(right):
-            return _null_test(comparator, right if _null(left) else left, reading)
+            return _null_test(comparator, right if _null(left) else left, reading, values)
         case eql.FieldComparison("!=", left, right):
-            equal = _test(eql.FieldComparison("==", left, right), reading)
+            equal = _test(eql.FieldComparison("==", left, right), reading, values)
             return lambda event: None if (truth := equal(event)) is None else not truth
     names = list(dict.fromkeys(field.name for field in eql.fields_of(test)))
     term = _term(test, reading)
     absent: Truth = False if reading.absent == "false" and is_plain(test) else None
 
     def alone(event: Event) -> Truth:
-        found = values_of(event, name)
+        found = values(event, name)
         if len(found) == 1:
             truth = term({name: found[0]})
             return truth if isinstance(truth, bool) else absent
@@ -161,7 +171,7 @@ def _test(test: eql.Condition, reading: EqlReading) -> Callable[[Event], Truth]:
     if len(names) == 1:
         (name,) = names
         return alone
-    return lambda event: _some(term, [values_of(event, name) for name in names], names, absent)
+    return lambda event: _some(term, [values(event, name) for name in names], names, absent)
 
 
 def _some(term: Term, found: list[list[Value]], names: list[str], absent: Truth) -> Truth:
@@ -182,15 +192,17 @@ def _null(node: eql.Condition) -> bool:
     return isinstance(node, eql.FieldConstant) and node.value is None
 
 
-def _null_test(comparator: str, term: eql.Condition, reading: EqlReading) -> Callable[[Event], Truth]:
+def _null_test(
+    comparator: str, term: eql.Condition, reading: EqlReading, values: FieldValues
+) -> Callable[[Event], Truth]:
     if comparator not in ("==", "!="):
         return lambda event: None
     wanted, value = comparator == "==", _term(term, reading)
     names = list(dict.fromkeys(field.name for field in eql.fields_of(term)))
 
     def test(event: Event) -> Truth:
-        found: list[list[Any]] = [values_of(event, name) or [None] for name in names]
-        return all(value(dict(zip(names, values, strict=True))) is None for values in product(*found)) == wanted
+        found: list[list[Any]] = [values(event, name) or [None] for name in names]
+        return all(value(dict(zip(names, chosen, strict=True))) is None for chosen in product(*found)) == wanted
 
     return test
 

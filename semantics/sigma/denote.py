@@ -35,13 +35,21 @@ from typing import Any, Literal, TypeAlias
 
 from cerify.semantics.arguments import Budget, check_time
 from cerify.semantics.eql import syntax as eql
-from cerify.semantics.eql.conditions import condition_test, time_of, values_of
+from cerify.semantics.eql.conditions import condition_test, own_values_of, time_of
 from cerify.semantics.eql.functions import fold
 from cerify.semantics.eql.reading import EqlReading
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Event
 from cerify.semantics.sigma.reading import SPECIFICATION, SigmaCase, SigmaReading, SigmaWindow
-from cerify.semantics.sigma.syntax import TEMPORAL, SigmaCorrelation, SigmaDetection, SigmaQuery, SigmaRule, Threshold
+from cerify.semantics.sigma.syntax import (
+    TEMPORAL,
+    SigmaCorrelation,
+    SigmaDetection,
+    SigmaQuery,
+    SigmaRule,
+    Threshold,
+    attribute_of,
+)
 from cerify.semantics.trees import children, rebuilt
 from cerify.semantics.values import Microseconds, Value, kind
 
@@ -151,9 +159,9 @@ class LogOfRules:
     def value_of(self, alert: SigmaAlert, field: str) -> Value | None:
         """Return an alert's value for a field: the value in its group, or else the first value of its last event."""
         for name, value in alert.group:
-            if name == field:
+            if attribute_of(name) == field:
                 return value
-        return next(iter(values_of(self.S[alert.at], field)), None)
+        return next(iter(own_values_of(self.S[alert.at], field)), None)
 
     def group_of(self, rule: SigmaCorrelation, alert: SigmaAlert, fields: tuple[str, ...]) -> Any:
         """Return the key of an alert's group; None for an alert in no group."""
@@ -355,7 +363,7 @@ def detection_test(
     rule: SigmaDetection, case: SigmaCase = "folded", absent: Literal["false", "unknown"] = "false"
 ) -> Callable[[Event], bool]:
     """Return a function that tells whether an event satisfies a detection."""
-    truth = condition_test(_cased(rule.condition, CASED[case]), EqlReading("exact", absent))
+    truth = condition_test(_cased(rule.condition, CASED[case]), EqlReading("exact", absent), own_values_of)
     return lambda event: truth(event) is True
 
 

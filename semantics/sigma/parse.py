@@ -25,6 +25,8 @@ from cerify.semantics.sigma.syntax import (
     SigmaQuery,
     SigmaRule,
     Threshold,
+    attribute_of,
+    field_name,
     has_field,
     rules_of,
 )
@@ -259,10 +261,10 @@ def _correlation(rule: Any, parts: tuple[SigmaRule, ...], more: tuple[Threshold,
         kind,
         parts,
         group_by,
-        tuple(tuple(_field_of(rule, one, name) for name in group_by) for one in rule.referenced_rules),
+        tuple(tuple(attribute_of(_field_of(rule, one, name)) for name in group_by) for one in rule.referenced_rules),
         rule.timespan.seconds,
         ((condition.op.name.lower(), condition.count), *more),
-        tuple(tuple(_field_of(rule, one, name) for name in names) for one in rule.referenced_rules),
+        tuple(tuple(attribute_of(_field_of(rule, one, name)) for name in names) for one in rule.referenced_rules),
         percentile,
         timespan=rule.timespan.spec,
     )
@@ -341,7 +343,7 @@ def _condition(node: Any, rule: str) -> eql.Condition:
         case "ConditionNOT":
             return eql.NegatedCondition(_condition(node.args[0], rule))
         case "ConditionFieldEqualsValueExpression":
-            return _value(eql.EventField(node.field), node.value, rule)
+            return _value(_field(node.field), node.value, rule)
         case "ConditionValueExpression":
             import sigma.types as types
 
@@ -353,6 +355,10 @@ def _condition(node: Any, rule: str) -> eql.Condition:
             raise Unsupported(f"{rule}: {other} is not supported; write another condition")
 
 
+def _field(name: str) -> eql.EventField:
+    return eql.EventField(attribute_of(name))
+
+
 def _value(field: eql.EventField, value: Any, rule: str) -> eql.Condition:
     import sigma.types as types
 
@@ -360,7 +366,7 @@ def _value(field: eql.EventField, value: Any, rule: str) -> eql.Condition:
         case types.SigmaString():
             return _text(field, value, rule)
         case types.SigmaTimestampPart():
-            raise Unsupported(f"{rule}: parts of a time, as in {field.name}|hour, have no meaning here")
+            raise Unsupported(f"{rule}: parts of a time, as in {field_name(field.name)}|hour, have no meaning here")
         case types.SigmaNumber():
             number = _number(value)
             return eql.ValueLookup("in", field, (number, str(number)))
@@ -376,7 +382,7 @@ def _value(field: eql.EventField, value: Any, rule: str) -> eql.Condition:
         case types.SigmaCIDRExpression():
             return eql.FunctionCall("cidrMatch", False, (field, eql.FieldConstant(str(value.network))))
         case types.SigmaFieldReference() if not (value.starts_with or value.ends_with):
-            return eql.FieldComparison("==", field, eql.EventField(value.field))
+            return eql.FieldComparison("==", field, _field(value.field))
         case types.SigmaExpansion():
             return _any([_value(field, part, rule) for part in value.values])
         case types.SigmaRegularExpression():
@@ -386,7 +392,7 @@ def _value(field: eql.EventField, value: Any, rule: str) -> eql.Condition:
             searched = rf"(?s:.*)(?{flags}:{inner})(?s:.*)" if flags else rf"(?s:.*)(?:{inner})(?s:.*)"
             return eql.ValueLookup("regex~" if "IGNORECASE" in names else "regex", field, (searched,))
         case _:
-            raise Unsupported(f"{rule}: {field.name}: {type(value).__name__} is not supported here")
+            raise Unsupported(f"{rule}: {field_name(field.name)}: {type(value).__name__} is not supported here")
 
 
 def _number(value: Any) -> int | float:
@@ -404,7 +410,7 @@ def _text(field: eql.EventField, value: Any, rule: str) -> eql.Condition:
     cased = isinstance(value, types.SigmaCasedString)
     parts = list(value.s)
     if any(isinstance(part, types.Placeholder) for part in parts):
-        raise Unsupported(f"{rule}: {field.name}: the placeholders of |expand have no values here")
+        raise Unsupported(f"{rule}: {field_name(field.name)}: the placeholders of |expand have no values here")
     if parts == [types.SpecialChars.WILDCARD_MULTI]:
         return eql.FieldComparison("!=", field, eql.FieldConstant(None))
     literals = [part for part in parts if isinstance(part, str)]

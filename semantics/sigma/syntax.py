@@ -12,8 +12,8 @@ from dataclasses import field
 from typing import ClassVar, Literal, TypeAlias, get_args
 
 from cerify.semantics.eql import syntax as eql
-from cerify.semantics.schemas import NULL
-from cerify.semantics.trees import Tree
+from cerify.semantics.schemas import FIELD, NULL, TIME, TYPE
+from cerify.semantics.trees import Tree, children, rebuilt
 
 CorrelationKind: TypeAlias = Literal[
     "event_count", "value_count", "temporal", "temporal_ordered", "value_sum", "value_avg", "value_percentile"
@@ -40,10 +40,10 @@ class SigmaDetection(Tree):
 class SigmaCorrelation(Tree):
     """A rule about the alerts of other rules.
 
-    group_by: the names of the group's fields. keys: for each rule, its fields that these names stand for, by the
-    aliases. seconds: the timespan. thresholds: all of them must hold. values: for each rule, the fields that are
-    counted or added up. percentile: from 0 to 100, only for value_percentile. timespan: its text, which equality
-    ignores.
+    group_by: the names of the group's fields. keys: for each rule, the attributes (see `attribute_of`) that these names
+    stand for, by the aliases. seconds: the timespan. thresholds: all of them must hold. values: for each rule, the
+    attributes that are counted or added up. percentile: from 0 to 100, only for value_percentile. timespan: its text,
+    which equality ignores.
     """
 
     operands: ClassVar = ("rules",)
@@ -92,6 +92,20 @@ def rules_of(query: SigmaQuery) -> Iterator[SigmaRule]:
         yield from below(rule)
 
 
+def attribute_of(name: str) -> str:
+    """Return the name of the attribute that has a document's field (see `FIELD`); `field_name` inverts it.
+
+    >>> attribute_of("time"), attribute_of("user.name")
+    ('time[field]', 'user.name')
+    """
+    return name + FIELD if name in (TYPE, TIME) else name
+
+
+def field_name(attribute: str) -> str:
+    """Return the name that a rule has for the field of an attribute."""
+    return attribute.replace(FIELD, "", 1)
+
+
 def has_field(name: str) -> eql.Condition:
     """Return the condition that an event has a field, whose value may be null."""
     return eql.AnyConditions(tuple(eql.FieldComparison("!=", eql.EventField(n), ABSENT) for n in (name, name + NULL)))
@@ -116,8 +130,18 @@ def show_condition(condition: eql.Condition) -> str:
     >>> show_condition(eql.NegatedCondition(eql.ValueLookup("like", eql.EventField("User"), ("*$",))))
     'not User|cased: "*$"'
     """
-    if (field_name := field_there(condition)) is not None:
-        return f"{field_name}|exists: true"
+    return _show(_with_field_names(condition))
+
+
+def _with_field_names(condition: eql.Condition) -> eql.Condition:
+    if isinstance(condition, eql.EventField):
+        return eql.EventField(field_name(condition.name))
+    return rebuilt(condition, [_with_field_names(part) for part in children(condition)])
+
+
+def _show(condition: eql.Condition) -> str:
+    if (there := field_there(condition)) is not None:
+        return f"{there}|exists: true"
     match condition:
         case eql.AllConditions(parts) | eql.AnyConditions(parts):
             word = " and " if isinstance(condition, eql.AllConditions) else " or "
@@ -147,7 +171,7 @@ def show_condition(condition: eql.Condition) -> str:
 
 def _in_brackets(part: eql.Condition) -> str:
     several = isinstance(part, eql.AllConditions | eql.AnyConditions) and field_there(part) is None
-    return f"({show_condition(part)})" if several else show_condition(part)
+    return f"({_show(part)})" if several else _show(part)
 
 
 SEARCHED = re.compile(r"\(\?s:\.\*\)\(\?([sm]*):(.*)\)\(\?s:\.\*\)", re.DOTALL)

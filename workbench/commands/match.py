@@ -52,6 +52,7 @@ from cerify.languages.language import (
 from cerify.parts import FileQuery
 from cerify.plan import Plan
 from cerify.semantics.arguments import Budget, Selection, choices, parse_reading, timed_items
+from cerify.semantics.ecs import shown_fields
 from cerify.semantics.errors import InputError, MissingPackage, TooManyMatches, Unsupported, errors_in
 from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.files import NotInParts, write_bytes
@@ -59,7 +60,6 @@ from cerify.semantics.json_events import parse_json, text_of
 from cerify.semantics.match_frames import MatchColumns, Matches, OutputFormat, shown_cell, written_table
 from cerify.semantics.row_pattern.reading import DialectName, RowReading
 from cerify.semantics.sase.reading import Reading
-from cerify.semantics.schemas import named_values
 from cerify.semantics.sigma.reading import SigmaReading
 from cerify.semantics.values import Value, plain
 from cerify.terminal import echo, echo_lines, on_terminal, printable, table_lines
@@ -495,7 +495,7 @@ def _positions(positions: tuple[int, ...]) -> str:
 
 
 def _row(event: Event) -> str:
-    values = ((name, "null" if value is None else _encode_value(value)) for name, value in named_values(event))
+    values = ((name, "null" if value is None else _encode_value(value)) for name, value in shown_fields(event))
     return printable(" ".join([event.type, *(f"{name}={value}" for name, value in values)]))
 
 

@@ -424,7 +424,7 @@ class FileSource:
         return sorted_by_time(S) if self.sort else S
 
     def read_stream(
-        self, file: str | tuple[str, ...], default_type: str | None = None, keep_nulls: bool = False
+        self, file: str | tuple[str, ...], default_type: str | None = None, keep_fields: bool = False
     ) -> Stream:
         """Read the events of one or several files, or of standard input for "-". Raises InputError."""
         if self.untyped_as == "":
@@ -446,7 +446,7 @@ class FileSource:
                 header=None if self.header is None else [name.strip() for name in self.header.split(",")],
                 object_type=self.object_type,
                 sort=self.sort,
-                keep_nulls=keep_nulls,
+                keep_fields=keep_fields,
             )
         if self.time_column is not None and len(S) and not _has_time(S):
             files = (file,) if isinstance(file, str) else file

@@ -131,10 +131,10 @@ def _cases_of(folder: RuleFolder, shown: Report) -> tuple[list[Case], list[list[
     mistakes that it finds.
     """
     from cerify.conformance.model import Case, evaluated_output, of_output
-    from cerify.equivalence.sigma import has_one_kind_a_field
-    from cerify.semantics.ecs import event_of_document
+    from cerify.equivalence.sigma import attributes_in, has_one_kind_a_field
+    from cerify.semantics.ecs import TIMESTAMP, event_of_document
     from cerify.semantics.sigma.parse import split_by_alerts
-    from cerify.semantics.sigma.syntax import SigmaQuery
+    from cerify.semantics.sigma.syntax import SigmaQuery, rules_of
 
     cases, untested = list[Case](), list[list[str]]()
     for done, rule in enumerate(folder.rules.values()):
@@ -149,19 +149,25 @@ def _cases_of(folder: RuleFolder, shown: Report) -> tuple[list[Case], list[list[
                 text, name = query.text, query.rules[0].name
             with errors_in(text):
                 logs = language.explanations.logs_for_engines(query).lines
+            uses_time = isinstance(query, SigmaQuery) and any(TIMESTAMP in attributes_in(r) for r in rules_of(query))
+            unused = "" if uses_time else TIMESTAMP  # an event of the protocol has its time as `time`
             for line in logs:
                 number += 1
                 nulls = language.syntax.keeps_nulls
-                S = Stream([event_of_document(one, rule.path, keep_nulls=nulls) for one in line["log"]])
+                S = Stream([event_of_document(one, rule.path, keep_fields=nulls) for one in line["log"]])
                 if not has_one_kind_a_field(S):  # the protocol requires one type for each attribute
                     untested.append([f"{rule.path}: {mistake}" for mistake in line["kills"]])
                     continue
                 clause = f"finds {'; '.join(line['kills'])}" if line["kills"] else "a log on which it fires"
                 meant = language.evaluators.matches(query, S, DENOTATIONAL, Options(evaluated_output(output)))
-                events = [json_of_event(event) for event in S]
+                events = [_without(json_of_event(event), unused) for event in S]
                 id_, matches = f"{rule.path}:{number}", of_output(meant, rule.language, output)
                 cases.append(Case(id_, name, clause, rule.language, text, None, events, output, matches))
     return cases, untested
+
+
+def _without(obj: dict[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in obj.items() if key != name}
 
 
 def is_rule_folder(query: str) -> bool:

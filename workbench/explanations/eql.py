@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -24,12 +24,20 @@ from cerify.explanations.explanation import (
 )
 from cerify.explanations.near_misses import Cause, NearMiss, NearMissReport
 from cerify.semantics.eql import syntax as eql
-from cerify.semantics.eql.conditions import condition_test, has_category, keys_of, span_of, time_of, values_of
+from cerify.semantics.eql.conditions import (
+    condition_test,
+    has_category,
+    keys_of,
+    own_values_of,
+    span_of,
+    time_of,
+    values_of,
+)
 from cerify.semantics.eql.denote import matches_of
 from cerify.semantics.errors import InputError, Unsupported, shortened
 from cerify.semantics.events import ComplexEvent, Event, Match, Stream
-from cerify.semantics.schemas import NULL
-from cerify.semantics.values import show_seconds
+from cerify.semantics.schemas import FIELD, NULL
+from cerify.semantics.values import Value, show_seconds
 
 NEAREST = 3  # the most nearest matches that are listed
 SHORT = 2_000  # the most events of a log for which matches are found by the definition itself
@@ -303,22 +311,27 @@ def _true_part(condition: eql.Condition, event: Event) -> eql.Condition:
 
 
 def values_text(condition: eql.Condition, event: Event, keeps_nulls: bool = False) -> str:
-    """Return the values of a condition's fields as text. keeps_nulls: whether events keep nulls (see `NULL`)."""
+    """Return the values of a condition's fields as text.
+
+    keeps_nulls: whether events keep nulls and the document's own fields (see `NULL` and `FIELD`).
+    """
+    values_in = own_values_of if keeps_nulls else values_of
 
     def absent(name: str) -> str:
         return "absent or null" if not keeps_nulls else "null" if f"{name}{NULL}" in event.attributes else "absent"
 
     names = dict.fromkeys(field.name.removesuffix(NULL) for field in eql.fields_of(condition))
-    return ", ".join(f"{name} is {_value_text(event, name, absent(name))}" for name in names) or "it names no field"
+    said = ((name.replace(FIELD, "", 1), _value_text(values_in(event, name), absent(name))) for name in names)
+    return ", ".join(f"{name} is {text}" for name, text in said) or "it names no field"
 
 
-def _value_text(event: Event, name: str, absent: str = "absent") -> str:
-    values = [str(v) if not isinstance(v, str | bool) else eql.show_constant(v) for v in values_of(event, name)]
-    return absent if not values else values[0] if len(values) == 1 else f"[{', '.join(values)}]"
+def _value_text(values: Iterable[Value], absent: str = "absent") -> str:
+    shown = [str(v) if not isinstance(v, str | bool) else eql.show_constant(v) for v in values]
+    return absent if not shown else shown[0] if len(shown) == 1 else f"[{', '.join(shown)}]"
 
 
 def _key_text(event: Event, fields: tuple[eql.EventField, ...]) -> str:
-    return ", ".join(f"{field.name} {_value_text(event, field.name)}" for field in fields)
+    return ", ".join(f"{field.name} {_value_text(values_of(event, field.name))}" for field in fields)
 
 
 def cut(text: str) -> str:

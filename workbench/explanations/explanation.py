@@ -15,10 +15,10 @@ from cerify.draw.timeline import WHOLE, Row, columns, timeline
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import at, sup
 from cerify.semantics.cel.syntax import show_condition
+from cerify.semantics.ecs import shown_fields
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import TIME, ComplexEvent, Event, Match, Stream, Valuation, bindings_of
 from cerify.semantics.predicates import Attribute, holds, mentions, satisfied, show_value
-from cerify.semantics.schemas import named_values
 from cerify.semantics.trees import subtrees
 from cerify.semantics.values import Value
 from cerify.terminal import Line, lines_of, printable
@@ -97,7 +97,7 @@ def event(position: int, S: Stream, names: Iterable[str] | None = None) -> str:
 
 def row(event: Event) -> str:
     """Format an event's type and attributes on one line."""
-    said = (f"{name}={'null' if value is None else show_value(value)}" for name, value in named_values(event))
+    said = (f"{name}={'null' if value is None else show_value(value)}" for name, value in shown_fields(event))
     return printable(" ".join([event.type, *said]))
 
 

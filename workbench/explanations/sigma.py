@@ -23,8 +23,8 @@ from cerify.explanations.explanation import (
     nearest,
 )
 from cerify.semantics.eql import syntax as eql
-from cerify.semantics.eql.conditions import condition_test, values_of
-from cerify.semantics.eql.reading import EqlReading
+from cerify.semantics.eql.conditions import condition_test, own_values_of
+from cerify.semantics.eql.reading import ELASTIC, EqlReading
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import ComplexEvent, Event, Stream
 from cerify.semantics.schemas import NULL
@@ -37,6 +37,7 @@ from cerify.semantics.sigma.syntax import (
     SigmaDetection,
     SigmaQuery,
     SigmaRule,
+    field_name,
     field_there,
     rules_of,
     show_condition,
@@ -266,7 +267,10 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
         found = [o for of in self.groups(part).values() for o in of if p in o.alert.events]
         fields = rule.keys[rule.rules.index(part)]
         asked = self._group(rule, wanted)
-        there = [(n, dict(self._group(part, found[0])).get(f, v)) for (n, v), f in zip(asked, fields, strict=True)]
+        there = [
+            (n, dict(self._group(part, found[0])).get(field_name(f), v))
+            for (n, v), f in zip(asked, fields, strict=True)
+        ]
         return "" if there == asked else f"{_values(there)}, and not of {_values(asked)}"
 
     def _nothing_occurs(self, rule: SigmaCorrelation, at: int) -> Iterator[str]:
@@ -286,10 +290,10 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
         for name in (*rule.keys[i], *rule.values[i]):
             value = self.log.value_of(alert, name)
             if value is None:
-                yield f"which has no value of {name}"
+                yield f"which has no value of {field_name(name)}"
             elif name in rule.values[i] and rule.kind in NUMERIC and kind(value) != "number":
                 shown = eql.show_constant(value) if isinstance(value, str) else value
-                yield f"whose {name} is {shown}: {rule.kind} needs numbers"
+                yield f"whose {field_name(name)} is {shown}: {rule.kind} needs numbers"
 
     def _could_be_of(self, rule: SigmaCorrelation, i: int, alert: SigmaAlert, one: AlertOccurrence) -> bool:
         """Return whether the group values that an alert of rule i has are those of an occurrence."""
@@ -440,7 +444,7 @@ def _unsatisfied(rule: SigmaDetection, event: Event) -> Iterator[str]:
 
     def failing(condition: eql.Condition, selection: str | None) -> Iterator[str]:
         selection = selection or names.get(condition)
-        if condition_test(condition)(event) is True:
+        if condition_test(condition, ELASTIC, own_values_of)(event) is True:
             return
         match condition:
             case eql.AllConditions(parts):
@@ -459,7 +463,9 @@ def _unsatisfied(rule: SigmaDetection, event: Event) -> Iterator[str]:
         selection = selection or names.get(condition)
         match condition:
             case eql.AnyConditions(parts) if field_there(condition) is None:
-                yield from excluding(next(one for one in parts if condition_test(one)(event) is True), selection)
+                yield from excluding(
+                    next(one for one in parts if condition_test(one, ELASTIC, own_values_of)(event) is True), selection
+                )
             case eql.AllConditions(parts) if selection is None:
                 for part in parts:
                     yield from excluding(part, selection)
@@ -475,13 +481,13 @@ def _unsatisfied(rule: SigmaDetection, event: Event) -> Iterator[str]:
 def _test_with_values(condition: eql.Condition, event: Event) -> str:
     """Return a condition as text, with the values of its fields. If only their case or type makes it false, say so."""
     said, folded = f"{cut(show_condition(condition))}, and {values_text(condition, event, True)}", condition
-    if condition_test(condition)(event) is True:
+    if condition_test(condition, ELASTIC, own_values_of)(event) is True:
         return said
     if isinstance(condition, eql.ValueLookup) and condition.operator == "regex":
         folded = eql.ValueLookup("regex~", condition.term, condition.values)
-    if condition_test(folded, ANY_CASE)(event) is True:
+    if condition_test(folded, ANY_CASE, own_values_of)(event) is True:
         return f"{said}, in another case"
-    values = [v for field in eql.fields_of(condition) for v in values_of(event, field.name)]
+    values = [v for field in eql.fields_of(condition) for v in own_values_of(event, field.name)]
     of_number = isinstance(condition, eql.FieldComparison) and condition.comparator in SIGNS
     return f"{said}, a text and no number" if of_number and isinstance(next(iter(values), None), str) else said
 
@@ -512,7 +518,7 @@ def _what(rule: SigmaCorrelation) -> str:
     """Return the quantity that the condition of a correlation compares, in words."""
     if rule.kind in TEMPORAL:
         return "rules in their order" if rule.kind == "temporal_ordered" else "rules"
-    return "events" if rule.kind == "event_count" else f"{rule.kind} of {', '.join(rule.values[0])}"
+    return "events" if rule.kind == "event_count" else f"{rule.kind} of {', '.join(map(field_name, rule.values[0]))}"
 
 
 def _amount_text(rule: SigmaCorrelation, number: float | None) -> str:

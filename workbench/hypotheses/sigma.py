@@ -47,6 +47,7 @@ from cerify.semantics.sigma.syntax import (
     SigmaDetection,
     SigmaQuery,
     SigmaRule,
+    field_name,
     rules_of,
 )
 from cerify.semantics.trees import children, rebuilt
@@ -326,7 +327,7 @@ class LogOfConverter(LogOfRules):
         if alert.events and self.choices["alert-fields"] == "each":
             alert = replace(alert, at=alert.events[min(self.event_with_fields, len(alert.events) - 1)])
         if alert.rule in self.correlations and self.choices["alert-fields"] == "group":
-            return dict(alert.group).get(field)
+            return dict(alert.group).get(field_name(field))
         return super().value_of(alert, field)
 
     def _moments(self, group: list[AlertOccurrence]) -> Iterator[tuple[int, Microseconds, list[AlertOccurrence]]]:

@@ -493,7 +493,9 @@ class Syntax(ABC, LanguagePart[F]):
     reads_documents: ClassVar[bool] = False
     """Whether dicts with lists are read as log documents, whose attributes may have several values."""
     keeps_nulls: ClassVar[bool] = False
-    """Whether readers of JSON give a field that is null an attribute (`cerify.semantics.schemas.NULL`)."""
+    """Whether readers of JSON give a field that is null an attribute (`cerify.semantics.schemas.NULL`), and readers of
+    documents keep the fields from which type and time are read (`FIELD`).
+    """
 
     def read_events(
         self,

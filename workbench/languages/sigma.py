@@ -25,7 +25,6 @@ from cerify.languages.language import (
 )
 from cerify.semantics.arguments import Budget, format_names
 from cerify.semantics.eql import syntax as eql
-from cerify.semantics.eql.conditions import CATEGORY, TIMESTAMP
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
 from cerify.semantics.events import TIME, Event, Match, Schema, Stream, result_of
 from cerify.semantics.packages import installed
@@ -68,16 +67,18 @@ class SigmaSyntax(Syntax[sigma.SigmaQuery]):
         found = _unused_parts(query)
         if schema is None:
             return found
-        known = {name.removesuffix(NULL): value_type for name, value_type in schema.attributes.items()}
+        known = {
+            sigma.field_name(name.removesuffix(NULL)): own for name, own in schema.attributes.items() if name != TIME
+        }
         observed = isinstance(schema, ObservedSchema)
-        names = dict.fromkeys(field.name.removesuffix(NULL) for field in _fields(query, observed))
-        absent = [name for name in names if name not in (*known, CATEGORY, TIMESTAMP, TIME)]
+        names = dict.fromkeys(sigma.field_name(field.name.removesuffix(NULL)) for field in _fields(query, observed))
+        absent = [name for name in names if name not in known]
         found += (replace(problem, partial=not observed) for problem in _absent_fields(absent, known))
         for what, name in dict.fromkeys(_of_numbers(query)):
             if known.get(name) == "string":
                 message = f"{what} needs numbers and ignores texts, but {name} is a text in these events"
                 found.append(Problem("kind", message, None, advice=f"write the values of {name} as numbers"))
-        if TIME not in known and any(isinstance(rule, sigma.SigmaCorrelation) for rule in query.rules):
+        if TIME not in schema.attributes and any(isinstance(rule, sigma.SigmaCorrelation) for rule in query.rules):
             message = "correlations need the time of events, but these events have no time and are ignored"
             advice = "name the column with the time, as --time timestamp"
             found.append(Problem("attribute", message, None, advice=advice))
@@ -97,7 +98,7 @@ class SigmaSyntax(Syntax[sigma.SigmaQuery]):
     def read_events(
         self, source: str | Path | Sequence[str | Path], type_column: str | None = None, time_column: str | None = None
     ) -> Stream | None:
-        """Return the documents of a file or a folder, as EQL reads them.
+        """Return the documents of a file or a folder, as EQL reads them, with all of their fields.
 
         time_column: the field with the times, if it is not `@timestamp`.
         """
@@ -315,7 +316,7 @@ def _fields(query: sigma.SigmaQuery, needed: bool = False) -> Iterable[eql.Event
         if isinstance(rule, sigma.SigmaCorrelation):
             for part, keys, values in zip(rule.rules, rule.keys, rule.values, strict=True):
                 own = part.group_by if isinstance(part, sigma.SigmaCorrelation) else ()
-                yield from (eql.EventField(name) for name in (*keys, *values) if name not in own)
+                yield from (eql.EventField(name) for name in (*keys, *values) if sigma.field_name(name) not in own)
 
 
 def _of_numbers(query: sigma.SigmaQuery) -> Iterable[tuple[str, str]]:
@@ -323,10 +324,12 @@ def _of_numbers(query: sigma.SigmaQuery) -> Iterable[tuple[str, str]]:
     for condition in _conditions(query):
         for node in subtrees(condition):
             if isinstance(node, eql.FieldComparison) and node.comparator in sigma.SIGNS:
-                yield from ((sigma.SIGNS[node.comparator], field.name) for field in eql.fields_of(node))
+                yield from (
+                    (sigma.SIGNS[node.comparator], sigma.field_name(field.name)) for field in eql.fields_of(node)
+                )
     for rule in sigma.rules_of(query):
         if isinstance(rule, sigma.SigmaCorrelation) and rule.kind in sigma.NUMERIC:
-            yield from ((rule.kind, name) for names in rule.values for name in names)
+            yield from ((rule.kind, sigma.field_name(name)) for names in rule.values for name in names)
 
 
 def _constructs(query: sigma.SigmaQuery) -> Iterable[str]:

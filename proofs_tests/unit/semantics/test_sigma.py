@@ -1006,7 +1006,7 @@ def test_a_large_file_keeps_its_nulls_and_is_a_table_without_them(value: str, tm
     log, rows = tmp_path / "log.jsonl", SMALL // 30
     lines = [json.dumps({"type": "event", "time": n, "g": "y" * 9}) for n in range(rows)]
     log.write_text("\n".join([*lines, f'{{"type": "event", "time": 9, "f": {value}}}']), encoding="utf-8")
-    S = read_stream(log, keep_nulls=True)
+    S = read_stream(log, keep_fields=True)
     assert S.is_columnar is (value != "null" and find_spec("pyarrow") is not None)
     assert S[rows].attributes.get("f[null]") is (True if value == "null" else None)
 
@@ -1020,6 +1020,166 @@ def test_a_null_of_a_table_is_an_absent_field(tmp_path: Path, run: Run) -> None:
     pytest.importorskip("pyarrow.parquet").write_table(pa.table({"type": ["event"] * 2, "f": [None, 1]}), parquet)
     for log in (csv, parquet):
         assert [json.loads(one)["at"] for one in run("match", str(rule), str(log), "--json")[1].splitlines()] == [1]
+
+
+OWN_FIELDS = [
+    {"a": 1},
+    {"event": {"category": "network"}, "type": "t1"},
+    {"event": {"category": ["network", "web"]}, "time": "x"},
+    {"event": {"category": None}, "type": None},
+    {"event.category": "event", "type": "event"},
+    {"event": {"category": []}},
+    {"event": {"category": 7}},
+]
+"""Documents that have, or lack, the fields from which an event has its type and its time."""
+
+
+@pytest.mark.parametrize(
+    ("selection", "wanted"),
+    [
+        ({"event.category": "event"}, [4]),
+        ({"event.category|exists": True}, [1, 2, 3, 4, 6]),
+        ({"event.category": None}, [0, 3, 5]),
+        ({"event.category": "web"}, [2]),
+        ({"time": "x"}, [2]),
+        ({"time": None}, [0, 1, 3, 4, 5, 6]),
+        ({"time|exists": True}, [2]),
+        ({"type": "event"}, [4]),
+        ({"type": None}, [0, 2, 3, 5, 6]),
+        ({"type|exists": True}, [1, 3, 4]),
+        ({"@timestamp|startswith": "2026-11-30T08:00:2"}, [2]),
+    ],
+)
+def test_a_rule_sees_only_the_fields_of_the_document(
+    selection: dict[str, Any], wanted: list[int], tmp_path: Path, run: Run
+) -> None:
+    """The type and the time that every event has were seen as `event.category`, `time` and `@timestamp`."""
+    rule, log = tmp_path / "rule.yml", tmp_path / "log.ndjson"
+    text = rules({"type": "event_count", "rules": ["d"], "condition": {"gte": 1}}, detection("d", selection))
+    rule.write_text(text, encoding="utf-8")
+    documents = [{"@timestamp": f"2026-11-30T08:00:{n}0Z", **one} for n, one in enumerate(OWN_FIELDS[:6])]
+    documents.append({"@timestamp": "2026-11-30T08:01:00Z", **OWN_FIELDS[6]})
+    log.write_text("\n".join(map(json.dumps, documents)), encoding="utf-8")
+    out = run("match", str(rule), str(log), "--json")[1]
+    assert [json.loads(line)["at"] for line in out.splitlines()] == wanted
+    events = [event_of_document(one, "here", keep_fields=True) for one in documents]
+    assert [alert.at for alert in alerts_of(parse(text), events)] == wanted
+    assert [event_of_document(document_of_event(e), "here", keep_fields=True) for e in events] == events
+    if "@timestamp|startswith" in selection:
+        return
+    if find_spec("z3"):
+        assert fires_on_some_log(parse(text)) is True
+    if 0 not in wanted:
+        assert "is absent" in run("explain", str(rule), str(log), "--at", "0")[1]
+
+
+def test_a_group_has_no_value_of_a_field_that_a_document_lacks() -> None:
+    text = rules(
+        {"type": "event_count", "rules": ["d"], "group-by": ["event.category"], "condition": {"gte": 1}},
+        detection("d", {"a": 1}),
+    )
+    documents: list[dict[str, Any]] = [{"a": 1}, {"a": 1, "event": {"category": "network"}}]
+    documents = [{"@timestamp": f"2026-01-01T00:00:0{n}Z", **one} for n, one in enumerate(documents)]
+    S = Stream([event_of_document(one, "here", keep_fields=True) for one in documents])
+    assert [a.group for a in alerts_of(parse(text), S)] == [(("event.category", "network"),)]
+    assert [m.at for m in count_alerts(parse(text), S)] == [1]
+
+
+@pytest.mark.parametrize("name", ["log.csv", "log.jsonl"])
+@pytest.mark.parametrize("options", [(), ("--type", "kind", "--time", "ts")])
+def test_columns_of_type_and_time_are_fields_too(name: str, options: tuple[str, ...], tmp_path: Path, run: Run) -> None:
+    """They were read as the event's type and time alone: `type: login` found nothing."""
+    rule, log = tmp_path / "rule.yml", tmp_path / name
+    rows = [{"type": "login", "time": 1, "ts": 5, "kind": "k"}, {"type": "event", "time": 2, "ts": 6, "kind": "event"}]
+    lines = [",".join(rows[0]), *(",".join(map(str, row.values())) for row in rows)]
+    log.write_text("\n".join(lines if name == "log.csv" else map(json.dumps, rows)), encoding="utf-8")
+    for selection, wanted in (
+        ({"type": "login"}, [0]),
+        ({"type": "event"}, [1]),
+        ({"kind": "event"}, [1]),
+        ({"time": 2}, [1]),
+        ({"ts|gte": 6}, [1]),
+        ({"event.category|exists": True}, []),
+        ({"@timestamp": None}, [0, 1]),
+    ):
+        rule.write_text(show_documents([detection("d", selection)]), encoding="utf-8")
+        out = run("match", str(rule), str(log), "--json", *options)[1]
+        assert [json.loads(line)["at"] for line in out.splitlines()] == wanted, selection
+        if not options:
+            text = rule.read_text(encoding="utf-8")
+            assert [m.at for m in cerify.match(text, rows, language="sigma")] == wanted
+
+
+def test_another_field_of_time_leaves_timestamp_to_the_document(tmp_path: Path, run: Run) -> None:
+    rule, log = tmp_path / "rule.yml", tmp_path / "log.ndjson"
+    rule.write_text(show_documents([detection("d", {"@timestamp|exists": True})]), encoding="utf-8")
+    log.write_text('{"ts": 5, "event": {"kind": "a"}}\n{"ts": 6, "@timestamp": "no time"}\n', encoding="utf-8")
+    out = run("match", str(rule), str(log), "--json", "--time", "ts")[1]
+    assert [json.loads(line)["at"] for line in out.splitlines()] == [1]
+
+
+def test_deciders_know_that_a_document_may_lack_its_category() -> None:
+    """They said "equivalent", and that a rule never fires."""
+    pytest.importorskip("z3")
+    correlation = {"type": "event_count", "rules": ["d"], "condition": {"gte": 1}}
+    network = {"event.category": "network"}
+    for one, other in (
+        (detection("d", {"a": 1}), detection("d", {"a": 1, "event.category|exists": True})),
+        (
+            detection("d", {"a": 1}, "s and not n", n=network),
+            detection("d", {"a": 1, "event.category|exists": True}, "s and not n", n=network),
+        ),
+        (detection("d", {"time": 1}), detection("d", {"time": [1, 2]})),
+        (detection("d", {"a": 1}), detection("d", {"a": 1, "type": None})),
+    ):
+        left, right = parse(rules(correlation, one)), parse(rules(correlation, other))
+        verdict = compare_sigma(left, right)
+        assert isinstance(verdict, Different)
+        S = [event_of_document(document_of_event(e), "here", keep_fields=True) for e in verdict.stream]
+        assert {a.at for a in alerts_of(left, S)} != {a.at for a in alerts_of(right, S)}
+
+
+def test_every_generated_document_has_its_time_in_timestamp() -> None:
+    """Only documents whose time is elsewhere lack the field, and none is generated: the answer is undecided."""
+    pytest.importorskip("z3")
+    left = parse(show_documents([detection("d", {"a": 1})]))
+    right = parse(show_documents([detection("d", {"a": 1, "@timestamp|exists": True})]))
+    assert isinstance(compare_sigma(left, right), Undecided)
+    absent = parse(show_documents([detection("d", {"@timestamp": None})]))
+    assert fires_on_some_log(absent) is None
+    for log in logs_around(right):
+        documents = [event_of_document(document_of_event(e), "here", keep_fields=True) for e in log]
+        assert [a.at for a in alerts_of(right, log)] == [a.at for a in alerts_of(right, documents)]
+
+
+def test_logs_for_engines_keep_the_category() -> None:
+    """It became the type of the event, which a converter's query does not see."""
+    pytest.importorskip("z3")
+    query = parse(show_documents([detection("d", {"event.category": "network"})]))
+    logs = logs_around(query)
+    found = [json_of_event(log[a.at]) for log in logs for a in alerts_of(query, log)]
+    assert found
+    assert {str(one["event.category"]).lower() for one in found} == {"network"}
+    assert {one["type"] for one in found} == {"event"}
+
+
+def test_cel_has_no_fields_type_and_time() -> None:
+    with pytest.raises(Unsupported, match="the field time cannot be translated: in CEL, time is the time of the event"):
+        sigma_to_cel(parse(show_documents([detection("d", {"time": 1})])))
+
+
+@pytest.mark.parametrize(
+    ("kind", "bound", "wanted"), [("value_sum", 3, [1]), ("value_count", 2, [1]), ("value_avg", 2, [])]
+)
+def test_an_array_is_counted_and_added_by_its_first_value(kind: str, bound: int, wanted: list[int]) -> None:
+    """So is it in a group: an event is in one group and adds one number."""
+    condition = {"field": "n", "gte": bound}
+    text = rules({"type": kind, "rules": ["d"], "condition": condition}, detection("d", {"a": 1}))
+    documents = [{"@timestamp": "2026-01-01T00:00:00Z", "a": 1, "n": n} for n in ([1, 5], [2, 7])]
+    S = Stream([event_of_document(one, "here", keep_fields=True) for one in documents])
+    assert [a.at for a in alerts_of(parse(text), S)] == wanted
+    if kind == "value_count":
+        assert [m.at for m in count_alerts(parse(text), S)] == wanted
 
 
 def test_explanations_tell_null_from_absent(tmp_path: Path, run: Run) -> None:
@@ -1044,7 +1204,7 @@ def test_nulls_are_written_back_and_compared() -> None:
     assert json_of_event(event)["f"] is None
     assert event_of_json(json_of_event(event), None, "here", {}, True) == event
     assert event_of_json(json_of_event(event), None, "here").attributes.keys() == {"kind", "time"}
-    assert event_of_document(document_of_event(event), "here", keep_nulls=True).attributes["f[null]"] is True
+    assert event_of_document(document_of_event(event), "here", keep_fields=True).attributes["f[null]"] is True
     found = make_sigma_tests(one)
     kills = [word for test in found.tests for word in test.kills]
     assert "d: null as absent in f|exists: true" in kills
@@ -1352,7 +1512,7 @@ def test_logs_for_engines_tell_these_meanings_apart(
     body = {"type": "event_count", "condition": {"gte": 2}, **correlation, "rules": ["d"], "timespan": "5s"}
     query = parse(show_documents([{"title": "t", "correlation": body}, detection("d", selection)]))
     lines = api.language_named("sigma").explanations.logs_for_engines(query).lines
-    read = ([event_of_document(one, "here", keep_nulls=True) for one in line["log"]] for line in lines)
+    read = ([event_of_document(one, "here", keep_fields=True) for one in line["log"]] for line in lines)
     logs = [log for log in read if has_one_kind_a_field(log)]
     for name in axes:
         meanings = [choices_of({name: value}, AXES) for value in AXES[name].values]

@@ -68,12 +68,17 @@ def correlation_of(rules: Any) -> Any:
     return raising[0]
 
 
+def fields_of(event: Json) -> Json:
+    """Return the fields of an event. The rules' own fields "type" and "time" are called type[field] and time[field]."""
+    return {name.removesuffix("[field]"): value for name, value in event.items() if name not in ("type", "time")}
+
+
 def columns_of(run: RunMessage) -> list[str]:
     """Return the columns of the table: the fields of events and of the rules.
 
     Raises Skip for two that differ only in case, because databases ignore case in names.
     """
-    names = dict.fromkeys(name for event in run.events for name in event if name not in ("type", "time"))
+    names = dict.fromkeys(name for event in run.events for name in fields_of(event))
     fields, aliases = names_in(run.query)
     names |= dict.fromkeys(fields)
     taken = {name.lower() for name in names}  # an alias that differs from a field only in case is the same column
@@ -114,7 +119,7 @@ def is_number(name: str, run: RunMessage) -> bool:
     """Return whether a column holds numbers in the log. If the log has no value in it, only the column `size` counts as
     numeric.
     """
-    values = [event[name] for event in run.events if event.get(name) is not None]
+    values = [value for event in run.events if (value := fields_of(event).get(name)) is not None]
     return all(isinstance(value, int | float) for value in values) if values else name == "size"
 
 
@@ -143,11 +148,11 @@ def on_sqlite(run: RunMessage) -> Iterable[Json]:
     with sqlite3.connect(":memory:") as database:
         database.row_factory = sqlite3.Row
         database.create_function("REGEXP", 2, lambda pattern, value: value is not None and _searches(pattern, value))
-        numeric = {name for name in columns for event in run.events if isinstance(event.get(name), int | float)}
+        numeric = {name for name in columns for event in run.events if isinstance(fields_of(event).get(name), int | float)}
         types = ", ".join(f'"{name}" {"NUMERIC" if name in numeric else "TEXT"}' for name in columns)
         database.execute(f"CREATE TABLE logs (timestamp, {types})")
         marks = ", ".join("?" * (len(columns) + 1))
-        rows = [(times[p], *(event.get(name) for name in columns)) for p, event in enumerate(run.events)]
+        rows = [(times[p], *(fields_of(event).get(name) for name in columns)) for p, event in enumerate(run.events)]
         database.executemany(f"INSERT INTO logs VALUES ({marks})", rows)
         try:
             alerts = database.execute(query).fetchall()
@@ -188,7 +193,7 @@ def on_duckdb(run: RunMessage) -> Iterable[Json]:
     values: list[Any] = []
     for p, event in enumerate(run.events):
         at = datetime.fromtimestamp(times[p] / 1_000_000, UTC).replace(tzinfo=None)
-        values += [at, *(event.get(name) for name in columns)]
+        values += [at, *(fields_of(event).get(name) for name in columns)]
     if values:
         database.execute(f"INSERT INTO logs VALUES {', '.join([row] * len(run.events))}", values)
     try:
@@ -219,7 +224,7 @@ def on_clickhouse(run: RunMessage) -> Iterable[Json]:
     types += f", full_log Nullable(String) ALIAS {KEYWORDS}" if "full_log" not in columns and KEYWORDS in columns else ""
     session.query(f"CREATE TABLE logs (timestamp DateTime64(6), {types}) ENGINE = Memory")
     rows = [
-        json.dumps({"timestamp": f"{times[p] / 1_000_000:.6f}", **{name: event.get(name) for name in columns}})
+        json.dumps({"timestamp": f"{times[p] / 1_000_000:.6f}", **{name: fields_of(event).get(name) for name in columns}})
         for p, event in enumerate(run.events)
     ]
     if rows:
@@ -259,8 +264,7 @@ def on_eql(run: RunMessage) -> Iterable[Json]:
     at = 0
     engine.add_output_hook(lambda result: found.append((at, [e.data["cerify_position"] for e in result.events])))
     for at, event in enumerate(run.events):
-        data = {name: value for name, value in event.items() if name not in ("type", "time")}
-        engine.stream_event(eql.Event("event", times[at] * 10, {**nested(data), "cerify_position": at}))
+        engine.stream_event(eql.Event("event", times[at] * 10, {**nested(fields_of(event)), "cerify_position": at}))
     engine.finalize()
     return [{"at": max(places), "events": sorted(set(places))} for at, places in found]
 
@@ -285,8 +289,7 @@ def on_rsigma(run: RunMessage) -> Iterable[Json]:
     rsigma names alerts only by the rule's id, so each rule gets its name as its id.
     """
     title, rules = named_by_id(run.query)
-    fields = ({name: v for name, v in event.items() if name not in ("type", "time")} for event in run.events)
-    events = [[time // 1_000_000, one] for time, one in zip(instants(run), fields, strict=True)]
+    events = [[time // 1_000_000, fields_of(one)] for time, one in zip(instants(run), run.events, strict=True)]
     answer = _program().ask({"rules": rules, "events": events})
     if isinstance(answer, dict):
         raise Skip(f"rsigma refuses: {answer['refused']}")
