@@ -322,7 +322,8 @@ def _row(S: Stream, events: list[int], result: Mapping[str, Any]) -> Match:
 
 
 def _level(question: FunnelQuestion, rows: list[FunnelRow], mode: str | None, S: Stream) -> tuple[int, Sequence[int]]:
-    window = None if question.window is None else question.window.on_axis(_unit(question, S), _is_floating(rows))
+    floating = any(isinstance(row.time, float) for row in rows)
+    window = None if question.window is None else question.window.on_axis(_unit(question, S), floating)
     n, mode = len(question.steps), question.mode or mode
     if mode is not None:
         return FUNNEL_MODES[mode](rows, n, window if window is not None else _span(rows)), ()
@@ -333,10 +334,6 @@ def _level(question: FunnelQuestion, rows: list[FunnelRow], mode: str | None, S:
 def _span(rows: list[FunnelRow]) -> Time:
     times = [row.time for row in rows]
     return max(times, default=0) - min(times, default=0)
-
-
-def _is_floating(rows: list[FunnelRow]) -> bool:
-    return any(isinstance(row.time, float) for row in rows)
 
 
 def _unit(question: FunnelQuestion, S: Stream) -> int:

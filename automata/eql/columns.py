@@ -310,7 +310,7 @@ class EqlColumns:
         column = self.table[name]
         self._require_microseconds(name)
         if pa.types.is_timestamp(column.type):
-            return pc.fill_null(column.cast(_microseconds()).cast(pa.int64()), TIMELESS).to_numpy()
+            return pc.fill_null(column.cast(pa.timestamp("us", "UTC")).cast(pa.int64()), TIMELESS).to_numpy()
         codes, values = self._codes(name)
         lookup = np.full(len(values) + 1, TIMELESS, np.int64)
         for n, value in enumerate(values):
@@ -320,9 +320,5 @@ class EqlColumns:
 
 
 @lru_cache(maxsize=1)
-def _microseconds() -> Any:
-    return pa.timestamp("us", "UTC")
-
-
 def _with_null(test: eql.FieldComparison) -> bool:
     return any(isinstance(side, eql.FieldConstant) and side.value is None for side in (test.left, test.right))

@@ -489,7 +489,7 @@ class _Decorrelator:
                 return self._refuse(
                     "PROJECT drops events on one side of AND, and the other side has a cross-event filter", phi
                 )
-        freed = _at_events(psi, lambda R: _any_of([reduce(cel.In, choice, R) for choice in choices]), marks)
+        freed = _at_events(psi, lambda R: reduce(cel.Or, [reduce(cel.In, choice, R) for choice in choices]), marks)
         if cel.size(freed) > self._budget.states:
             raise BudgetExceeded(
                 f"with cross-event filters, AND takes more than {self._budget.states} operators; compare fewer events",
@@ -587,10 +587,6 @@ def _at_events(phi: Formula, event: Callable[[Formula], Formula], kept: Variable
             return _at_events(phi.expansion, event, kept)
         case _:
             assert_never(phi)
-
-
-def _any_of(phis: list[Formula]) -> Formula:
-    return reduce(cel.Or, phis)
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ def find_flaw(certificate: Certificate, left: eql.EqlQuery, right: eql.EqlQuery,
     """Return the flaw in a certificate for two rules; None if it proves its claim. Raises BudgetExceeded."""
     filters = list(dict.fromkeys((*eql.filters_of(left), *eql.filters_of(right))))
     events = _PossibleEvents(filters, certificate.arrays)
-    mine, theirs = ([filters.index(f) for f in _filters_in_order(query)] for query in (left, right))
+    mine, theirs = ([filters.index(step.filter) for step in _listed_steps(query)] for query in (left, right))
     if _outline(left) == _outline(right) and events.agree(mine, theirs):
         return None
     if certificate.claim == "contained" and _is_wider(left, right) and events.agree(mine, theirs):
@@ -74,10 +74,6 @@ def _listed_steps(query: eql.EqlQuery) -> list[eql.SequenceStep]:
     if isinstance(body, eql.EventSequence) and body.until is not None:
         found.append(body.until)
     return found
-
-
-def _filters_in_order(query: eql.EqlQuery) -> list[eql.EventFilter]:
-    return [step.filter for step in _listed_steps(query)]
 
 
 def _outline(query: eql.EqlQuery) -> tuple[Any, ...]:

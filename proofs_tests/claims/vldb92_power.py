@@ -68,7 +68,6 @@ def _counts(A: DFA) -> bool:
     return False
 
 
-RELATIVE = (lambda E, F: expr.Relative((E, F)),)
 LACKING: dict[str, tuple[str, Callable[[DFA], bool], int, list[expr.Expression], str]] = {
     "not": (
         "what takes place at the end of h also does at the end of every g h, by induction. a, b and NULL test only "

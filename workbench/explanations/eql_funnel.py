@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
+from cerify.explanations.explanation import braces
 from cerify.semantics.arguments import timed_items
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.conditions import Key, filter_test, keys_of, span_of, time_of
@@ -101,13 +102,9 @@ class EventCounts:
         for kind, words in STOPPED.items():
             if counts[kind]:
                 examples = list(dict.fromkeys(one for one in self.stopped if one.kind == kind))[:SHOWN]
-                shown = "; ".join(f"{_braces(one.positions)} {one.words}" for one in examples)
+                shown = "; ".join(f"{braces(one.positions)} {one.words}" for one in examples)
                 yield f"{counts[kind]} {words}: {shown}"
         yield f"{self.matches} match{'' if self.matches == 1 else 'es'}"
-
-
-def _braces(positions: Sequence[int]) -> str:
-    return "{" + ", ".join(map(str, positions)) + "}"
 
 
 def follow(query: eql.EventSequence, S: Sequence[Event]) -> EventCounts:
