@@ -107,16 +107,23 @@ def read_query_and_events(query: Any, events: Events | str | Path, language: str
     else:
         own = lang.syntax.read_events(cast("Any", events)) if is_path(events) else None
         nulls = lang.syntax.keeps_nulls
+        given = None if is_path(events) or not isinstance(events, Sequence) else events
+        if nulls and given and isinstance(given[0], Mapping) and "@timestamp" in given[0]:
+            own = _stream_of_documents(given, nulls)
         S = as_stream(events, default_type=lang.row_type, keep_fields=nulls) if own is None else own
         needed = attributes_in(lang, tree) if S.unread and lang.syntax.reads_documents else ()
-        if (needed is None or S.unread.keys() & needed) and isinstance(events, Sequence) and not is_path(events):
-            from cerify.semantics.ecs import stream_of_documents
-
-            S = stream_of_documents(((e, f"event {n}") for n, e in enumerate(events)), keep_fields=nulls)
+        if (needed is None or S.unread.keys() & needed) and given is not None:
+            S = _stream_of_documents(given, nulls)
     if S.schema is not None:
         with errors_in(_text_of(query)), depth_limited():
             lang.syntax.require_typed(tree, S.schema)
     return lang, tree, S
+
+
+def _stream_of_documents(documents: Sequence[object], keep_fields: bool) -> Stream:
+    from cerify.semantics.ecs import stream_of_documents
+
+    return stream_of_documents(((one, f"event {n}") for n, one in enumerate(documents)), keep_fields=keep_fields)
 
 
 def _text_of(query: Any) -> str | None:

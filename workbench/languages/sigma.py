@@ -340,7 +340,7 @@ def _constructs(query: sigma.SigmaQuery) -> Iterable[str]:
         yield rule.kind
         yield from ["group-by"] * bool(rule.group_by)
         yield from ["chained"] * any(isinstance(part, sigma.SigmaCorrelation) for part in rule.rules)
-        yield from ["aliases"] * any(keys != rule.group_by for keys in rule.keys)
+        yield from ["aliases"] * any(keys != tuple(map(sigma.attribute_of, rule.group_by)) for keys in rule.keys)
         yield from ["range"] * (len(rule.thresholds) > 1)
         yield from (name for name, _ in rule.thresholds if name not in ("gt", "gte"))
 

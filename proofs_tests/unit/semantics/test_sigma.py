@@ -42,6 +42,7 @@ from cerify.equivalence.sigma import (
 from cerify.equivalence.verdict import Claim, Different, Undecided
 from cerify.hypotheses.interpretation import choices_of
 from cerify.hypotheses.sigma import AXES, documents_of, find_matches
+from cerify.languages import LANGUAGES
 from cerify.protocol import MatchesAnswer, answer_of_json
 from cerify.semantics.arguments import Budget
 from cerify.semantics.ecs import document_of_event, event_of_document
@@ -1065,6 +1066,7 @@ def test_a_rule_sees_only_the_fields_of_the_document(
     events = [event_of_document(one, "here", keep_fields=True) for one in documents]
     assert [alert.at for alert in alerts_of(parse(text), events)] == wanted
     assert [event_of_document(document_of_event(e), "here", keep_fields=True) for e in events] == events
+    assert [m.at for m in cerify.match(text, documents, language="sigma")] == wanted
     if "@timestamp|startswith" in selection:
         return
     if find_spec("z3"):
@@ -1161,6 +1163,11 @@ def test_logs_for_engines_keep_the_category() -> None:
     assert found
     assert {str(one["event.category"]).lower() for one in found} == {"network"}
     assert {one["type"] for one in found} == {"event"}
+
+
+def test_a_group_by_type_has_no_alias() -> None:
+    text = rules({"type": "event_count", "rules": ["a"], "group-by": ["type", "time"], "condition": {"gte": 2}})
+    assert "aliases" not in LANGUAGES["sigma"].syntax.constructs(parse(text))
 
 
 def test_cel_has_no_fields_type_and_time() -> None:
