@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, inf
 
@@ -28,7 +29,7 @@ from cerify.semantics.eql.reading import ELASTIC, EqlReading
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import ComplexEvent, Event, Stream
 from cerify.semantics.schemas import NULL
-from cerify.semantics.sigma.denote import COMPARE, SECOND, AlertOccurrence, LogOfRules, SigmaAlert
+from cerify.semantics.sigma.denote import COMPARE, SECOND, AlertOccurrence, Group, LogOfRules, SigmaAlert
 from cerify.semantics.sigma.syntax import (
     NUMERIC,
     SIGNS,
@@ -42,7 +43,7 @@ from cerify.semantics.sigma.syntax import (
     rules_of,
     show_condition,
 )
-from cerify.semantics.values import Microseconds, Value, kind, show_seconds
+from cerify.semantics.values import Microseconds, kind, show_seconds
 
 NEAREST = 3  # the most nearest alerts that are listed
 NEAR_EVENTS = 20  # the events on each side of an event among which the nearest to a rule is searched
@@ -223,55 +224,84 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
     def _rejected_events(self, rule: SigmaCorrelation, at: int, named: ComplexEvent, said: str = "") -> Iterator[str]:
         """Yield the reason why each of the named events is not in a correlation's window at a position.
 
-        said: the reasons that were already given; an event that they call too early is not mentioned again.
+        The window is that of the group of the event at the position; if this event is in no group, that of the group of
+        most named events. said: the reasons that were already given; an event that they call too early is not mentioned
+        again.
         """
-        groups, t, w = self.groups(rule), self.log.times[at] or 0, rule.seconds * SECOND
-        having = {p: {key for key, of in groups.items() for o in of if p in o.alert.events} for p in {at, *named}}
-        own = having[at] or next((keys for p, keys in sorted(having.items()) if keys), set())
+        t, w = self.log.times[at] or 0, rule.seconds * SECOND
+        of = {p: self._groups_with(rule, p) for p in {at, *named}}
+        number = Counter(key for p in sorted(named) for key in of[p])
+        own = of[at] or {key: text for p in named for key, text in of[p].items() if number[key] == max(number.values())}
+        earlier = [o for key in own for o in self.groups(rule).get(key, ()) if o.at <= at]
+        left = []
         for p in sorted(named - {at}):
             time = self.log.times[p]
-            if not having[p] or time is None:
-                yield from self._rejected_event(rule, p, next((groups[key][-1] for key in own), None))
-            elif not having[p] & own:
-                group, wanted = (self._group_text(rule, groups[next(iter(keys))][-1]) for keys in (having[p], own))
+            if not of[p] or time is None:
+                present = {o.rule for o in earlier if t - o.time <= w}
+                yield from self._unfit(rule, p, [part for i, part in enumerate(rule.rules) if i not in present])
+            elif not own.keys() & of[p].keys():
+                group, wanted = (next(iter(some.values())) for some in (of[p], own))
                 case = ": they differ in case" * (group.lower() == wanted.lower())
                 yield f"event {p} is of {group}, and not of {wanted}{case}"
             elif p > at or time > t:
                 yield f"event {p} comes after event {at}"
-            elif t - time > w and p in {o.at for k in own for o in groups[k]} and not re.search(rf"{p},? is", said):
-                yield f"event {p} is {_seconds(t - time)} before event {at}; the timespan is {rule.timespan}"
-
-    def _rejected_event(self, rule: SigmaCorrelation, p: int, wanted: AlertOccurrence | None) -> Iterator[str]:
-        """Yield the reasons why an event is in no occurrence of a correlation's rules.
-
-        wanted: an occurrence in the group of the alert that was asked about.
-        """
-        inner = [part for part in rule.rules if isinstance(part, SigmaCorrelation)]
-        finding = [part for part in inner if any(p in o.alert.events for of in self.groups(part).values() for o in of)]
-        for part in finding:
-            if said := self._other_group(rule, part, p, wanted):
-                yield f"{part.name}: event {p} is of {said}"
+            elif t - time > w and p in {o.at for o in earlier}:
+                if not re.search(rf"{p},? is", said):
+                    yield f"event {p} is {_seconds(t - time)} before event {at}; the timespan is {rule.timespan}"
+            else:
+                left.append(p)
+        at_part = [part for part in rule.rules if not any(o.at == at for o in earlier) and self._alerts_with(part, at)]
+        for part in (part for part in rule.rules if isinstance(part, SigmaCorrelation)):
+            own_alerts = [set(o.alert.events) for o in earlier if rule.rules[o.rule] == part]
+            inside = {p for p in left if self._alerts_with(part, p)}
+            if part in at_part:  # the named events that are all those of an earlier alert may belong to it
+                inside -= set[int]().union(*(events for events in own_alerts if events <= named))
+                reasons = [*self._rejected_events(part, at, frozenset(inside), said)]
+            elif all(any(p in events for events in own_alerts) for p in inside):
                 continue
-            later = next((alert.at for alert in self.log.alerts(part) if alert.at > p), None)
-            reasons = self._rejected(part, p) if later is None else self._rejected_events(part, later, frozenset({p}))
+            else:
+                end = max(inside)
+                reasons = [] if any(a.at == end for a in self.log.alerts(part)) else [*self._rejected(part, end)]
+                reasons += self._rejected_events(part, end, frozenset(inside), "; ".join(reasons))
             yield from (f"{part.name}: {reason}" for reason in reasons)
-        if not finding:
-            yield from self._rejected(rule, p)
 
-    def _other_group(
-        self, rule: SigmaCorrelation, part: SigmaCorrelation, p: int, wanted: AlertOccurrence | None
-    ) -> str:
-        """Return as text the group of an event in an inner rule, and the wanted group; "" if they are equal."""
-        if wanted is None:
-            return ""
-        found = [o for of in self.groups(part).values() for o in of if p in o.alert.events]
-        fields = rule.keys[rule.rules.index(part)]
-        asked = self._group(rule, wanted)
-        there = [
-            (n, dict(self._group(part, found[0])).get(field_name(f), v))
-            for (n, v), f in zip(asked, fields, strict=True)
+    def _alerts_with(self, rule: SigmaRule, p: int) -> list[SigmaAlert]:
+        """Return the alerts of a rule with an event; if there are none, the alerts that it could be in with others."""
+        found = [alert for alert in self.log.alerts(rule) if p in alert.events]
+        if found or isinstance(rule, SigmaDetection):
+            return found
+        parts = zip(rule.rules, rule.keys, strict=True)
+        pairs = ((fields, alert) for part, fields in parts for alert in self._alerts_with(part, p))
+        groups = dict.fromkeys(self._group_of(rule, fields, alert) for fields, alert in pairs)
+        return [SigmaAlert(p, (p,), rule.name, group) for group in groups]
+
+    def _groups_with(self, rule: SigmaCorrelation, p: int) -> dict[object, str]:
+        """Return the groups of a correlation that an event is in or could be in, each with its text."""
+        found: dict[object, str] = {}
+        for part, fields in zip(rule.rules, rule.keys, strict=True):
+            for alert in self._alerts_with(part, p):
+                if (key := self.log.group_of(rule, alert, fields)) is not None:
+                    found.setdefault(key, _values(self._group_of(rule, fields, alert)))
+        return found
+
+    def _unfit(self, rule: SigmaCorrelation, p: int, lacking: Sequence[SigmaRule]) -> Iterator[str]:
+        """Yield the reasons why an event is in no group of a correlation.
+
+        An event that satisfies no detection was meant for a rule without an alert in the window (`lacking`), if there
+        is one, and of its detections for one of which it fails the fewest tests.
+        """
+        if self.log.times[p] is None or self._alerts_with(rule, p):
+            yield from self._rejected(rule, p)
+            return
+        failing = [
+            (before, detection, [*_unsatisfied(detection, self.S[p])])
+            for part in lacking or rule.rules
+            for before, detection in _detections_of(part)
         ]
-        return "" if there == asked else f"{_values(there)}, and not of {_values(asked)}"
+        least = min(len(reasons) for *_, reasons in failing)
+        for before, detection, reasons in failing:
+            for reason in reasons if len(reasons) == least else ():
+                yield f"{before}event {p} does not satisfy {detection.name}: {reason}"
 
     def _nothing_occurs(self, rule: SigmaCorrelation, at: int) -> Iterator[str]:
         """Yield the reasons why no rule of a correlation occurs at a position.
@@ -301,14 +331,13 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
         values = ((self.log.value_of(alert, name), self.log.value_of(one.alert, other)) for name, other in pairs)
         return all(v is None or w is None or (kind(v), v) == (kind(w), w) for v, w in values)
 
-    def _group(self, rule: SigmaCorrelation, one: AlertOccurrence) -> list[tuple[str, Value | None]]:
-        """Return the names and values of an occurrence's group."""
-        named = zip(rule.group_by, rule.keys[one.rule], strict=True)
-        return [(name, self.log.value_of(one.alert, field)) for name, field in named]
+    def _group_of(self, rule: SigmaCorrelation, fields: Sequence[str], alert: SigmaAlert) -> Group:
+        """Return the names and values of an alert's group in a correlation. fields: where the alert has the values."""
+        return tuple((name, self.log.value_of(alert, field)) for name, field in zip(rule.group_by, fields, strict=True))
 
     def _group_text(self, rule: SigmaCorrelation, one: AlertOccurrence) -> str:
         """Return the names and values of an occurrence's group as text."""
-        return _values(self._group(rule, one))
+        return _values(self._group_of(rule, rule.keys[one.rule], one.alert))
 
     def _by_groups(self, rule: SigmaCorrelation, some: list[AlertOccurrence]) -> str:
         """List the events of occurrences, group by group."""
@@ -390,8 +419,9 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
             said.append(f"event {after[0].at} comes {f'{_seconds(over)} too late' if over > 0 else later}")
         if not said:
             others = [o for some in self.groups(rule).values() for o in some if o.rule == i]
-            others = [o for o in others if o.time <= last.time] or others  # later ones only if there are no others
-            said = [f"only in other groups, at {self._by_groups(rule, others)}"] if others else []
+            earlier = [o for o in others if o.time <= last.time]  # later ones have no effect here
+            said = [f"only in other groups, at {self._by_groups(rule, earlier)}"] if earlier else []
+            said = said or ["it occurs nowhere in this group"] * bool(others)
         if not said:
             alerts = sorted(self.log.alerts(part), key=lambda alert: not self._could_be_of(rule, i, alert, last))
             lacking = [(a.at, text) for a in alerts for text in self._lacking(rule, i, a)]
@@ -429,6 +459,15 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
                     more = "" if without else ", or a longer timespan"
                     best = (gap, without), f"event {p} ({said}; an alert needs {_condition_of(rule)}{more})"
         return best and best[1]
+
+
+def _detections_of(rule: SigmaRule, before: str = "") -> Iterator[tuple[str, SigmaDetection]]:
+    """Yield the detections that a rule refers to, each after the names of the correlations above it."""
+    if isinstance(rule, SigmaDetection):
+        yield before, rule
+        return
+    for part in rule.rules:
+        yield from _detections_of(part, f"{before}{rule.name}: ")
 
 
 def _distance(rule: SigmaCorrelation, number: float | None) -> float:

@@ -214,6 +214,55 @@ def test_what_lies_in_other_groups_is_named_if_it_is_not_later() -> None:
     assert 't: b: only in other groups, at event 0 of user "x"' in reasons
 
 
+COUNT = {"type": "event_count", "rules": ["a"], "group-by": ["user"], "timespan": "5s", "condition": {"gte": 2}}
+INNER = {"title": "inner", "name": "inner", "correlation": COUNT}
+X, Y = {"user": "x", "host": "h"}, {"user": "y", "host": "h"}
+BRUTE = rules(
+    {"type": "temporal_ordered", "rules": ["inner", "b"], "group-by": ["user"], "timespan": "10s"},
+    {"title": "inner", "name": "inner", "correlation": {**COUNT, "condition": {"gte": 3}}},
+)
+STEPS = rules(
+    {"type": "event_count", "rules": ["step"], "group-by": ["host"], "timespan": "20s", "condition": {"gte": 2}},
+    {"title": "step", "name": "step",
+     "correlation": {"type": "temporal", "rules": ["a", "b"], "group-by": ["host", "user"], "timespan": "5s"}},
+)  # fmt: skip
+FILTERED = rules(
+    {"type": "temporal_ordered", "rules": ["a", "u"], "group-by": ["user"], "timespan": "9s"},
+    detection("u", {"kind": "u", "size": 1}, "s and not f", f={"ip|cidr": "10.0.0.0/8"}),
+)
+OF_TWO = [("a", 0, X), ("a", 1, X), ("a", 5.001, X), ("b", 7, X), ("a", 8, Y), ("a", 8, Y), ("a", 8, Y), ("b", 9, Y)]
+IN_NETWORK = 'it requires that f is false: the event has ip|cidr: 10.0.0.0/8, and ip is "10.1.1.1"'
+
+
+@pytest.mark.parametrize(
+    ("text", "log", "named", "said"),
+    [
+        (BRUTE, OF_TWO, {0, 1, 2, 3}, {
+            '1 of 2 rules occur within 10s before event 3 of user "x"', "b: event 3",
+            'inner: it occurs nowhere in this group; nearest at event 1 (events: 2 within 5s of user "x"; '
+            "an alert needs at least 3)",
+            'inner: events: 2 within 5s before event 2 of user "x"; an alert needs at least 3',
+            "inner: in the window: events 1, 2", "inner: the last before the window, event 0, is 0.001 s too early",
+        }),
+        (STEPS, [("a", 0, X), ("b", 1, X), ("a", 2, X), ("b", 3, Y)], {2, 3}, {
+            'step: 1 of 2 rules occur within 5s before event 3 of host "h", user "y"', "step: b: event 3",
+            'step: a: only in other groups, at events 0, 2 of host "h", user "x"',
+            'step: event 2 is of host "h", user "x", and not of host "h", user "y"',
+        }),
+        (FILTERED, [("a", 0, X), ("u", 1, {**X, "size": 1, "ip": "10.1.1.1"}), ("a", 2, X)], {1, 2}, {
+            '1 of 2 rules occur within 9s before event 2 of user "x"', "a: events 0, 2",
+            f"u: it occurs nowhere in the log; event 1 is the nearest: {IN_NETWORK}",
+            f"event 1 does not satisfy u: {IN_NETWORK}",
+        }),
+    ],
+)  # fmt: skip
+def test_why_not_is_said_of_the_group_of_the_last_event(text: str, log: Any, named: set[int], said: set[str]) -> None:
+    """Events of x were said to be of another group than a later alert of y, and to satisfy none of all rules."""
+    events = [Event("event", {"kind": kind, "time": t, **(more[0] if more else {})}) for kind, t, *more in log]
+    reasons = cerify.explain(text, Stream(events), sorted(named), language="sigma").reasons
+    assert {reason.removeprefix("t: ") for reason in reasons if reason.startswith("t: ")} == said
+
+
 def test_an_invalid_network_is_at_its_line() -> None:
     text = show_documents([detection("a", {"kind": "a", "ip|cidr": ["10.0.0.0/8", "10.0.0.5/24"]})])
     with pytest.raises(ParseError, match="host bits") as raised:
@@ -234,11 +283,6 @@ def test_generate_stands_beside_the_correlation_too_and_references_may_be_a_text
     beside = text.replace("title: t\n", "title: t\ngenerate: true\nreferences: x\n")
     assert beside != text
     assert {rule.name for rule in parse(beside).rules} == {rule.name for rule in parse(text).rules} | {"a"}
-
-
-COUNT = {"type": "event_count", "rules": ["a"], "group-by": ["user"], "timespan": "5s", "condition": {"gte": 2}}
-INNER = {"title": "inner", "name": "inner", "correlation": COUNT}
-X, Y = {"user": "x", "host": "h"}, {"user": "y", "host": "h"}
 
 
 @pytest.mark.parametrize(
