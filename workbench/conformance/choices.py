@@ -119,9 +119,13 @@ class Choices:
 
     def concerns(self, case: Case, axes: Container[str]) -> bool:
         """Return whether one of the axes can change the meaning of the case's query."""
+        return any(name in axes for name in self.axes_of(case))
+
+    def axes_of(self, case: Case) -> frozenset[str]:
+        """Return the names of the axes that can change the meaning of the case's query."""
         with suppress(CerifyError, RecursionError):
-            return any(axis.name in axes for axis in self._predictor.axes_of(case.query))
-        return False
+            return frozenset(axis.name for axis in self._predictor.axes_of(case.query))
+        return frozenset()
 
     def reproduces(self, chosen: Iterable[Choice], result: CaseResult) -> bool:
         """Return whether an engine with these choices gives the same answer as in the result."""

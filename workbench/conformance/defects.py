@@ -12,8 +12,8 @@ from typing import Any
 from cerify.api import match
 from cerify.conformance.choices import Choice, Choices, Given, given_by
 from cerify.conformance.inquiry import ROUNDS, Inquiry
-from cerify.conformance.judgement import ChoiceScorer, operators_in, silent_operators
-from cerify.conformance.model import Case, CaseResult, Defect, DefectCause, kinds_compared, kinds_of, plural
+from cerify.conformance.judgement import AnsweredCase, ChoiceScorer, operators_in, silent_operators
+from cerify.conformance.model import PERHAPS, Case, CaseResult, Defect, DefectCause, kinds_compared, kinds_of, plural
 from cerify.conformance.oracle import stream_of
 from cerify.conformance.peeling import Elements, Kernel, Peeler
 from cerify.conformance.prediction import AXES, INTERPRETATIONS, STAGES, interpretation_of
@@ -483,8 +483,9 @@ def _doubt(
     none.
 
     nearly: the rejected choices. Together with the accepted ones they must predict most wrong answers that have no
-    cause, and contradict no right answer, except about other types of values. The sentence names only the choices that
-    this answer needs.
+    cause. They must contradict no right answer, except about other types of values, or if all answers against them are
+    to queries of another kind (see `_is_set_apart`). The sentence names only the choices that this answer needs. Its
+    counts assume the others, because answers to other queries may need them too.
     """
     choices = suite.choices
     open_ = [one for one in failing if not (stands and choices.reproduces(stands, one))]
@@ -493,30 +494,59 @@ def _doubt(
         return ""
     needed = list(nearly)
     for choice in nearly:
-        fewer = [*stands, *(other for other in needed if other != choice)]
-        if choices.reproduces(fewer, result):
+        if choices.reproduces([*stands, *(other for other in needed if other != choice)], result):
             needed.remove(choice)
+    others = [choice for choice in nearly if choice not in needed]
+    for_, against = _evidence(suite, needed, [*stands, *others])
+    without = ""
+    if not against and others:  # rejected only because the others were
+        for_, against = _evidence(suite, needed, stands)
+        without = f" without {' and '.join('='.join(choice) for choice in others)}"
+    if not needed or not against:
+        return ""
+    kinds = _kinds_apart([one.case for one in for_], [one.case for one in against])
+    right = sum(not one.wrong for one in against)
+    if right and not kinds and not without and not _is_set_apart(choices, for_, against):
+        return ""
+    own = {(id(one.case), given_by(one)) for one in open_}  # an id of the suite also names questions made from its case
+    given, differing = (len({(id(one.case), one.given) for one in some} & own) for some in (for_, against))
+    left = len(own) - given - differing
+    differ = plural(len(against), "right answer" if right == len(against) else "answer")
+    differ += f", {right} of them right, would differ" if 0 < right < len(against) else " would differ"
+    smallest = min((one.case for one in against), key=lambda case: (len(case.events), len(case.query), case.id))
+    names = " and ".join("=".join(choice) for choice in needed)
+    where, elsewhere = (f", for {kinds[0]} alone", f"for {kinds[1]} ") if kinds else ("", "")
+    return (
+        f"{PERHAPS} {names}{where}, which would give {given} of the {plural(len(own), 'answer')} without a cause"
+        f"{f' and does not affect {left}' if left else ''};\n"
+        f"not named, because {elsewhere}{differ}{without}, such as that to "
+        f"{smallest.query} on {' '.join(map(event_text, smallest.events)) or 'no events'}"
+    )
+
+
+def _evidence(
+    suite: ChoiceScorer, needed: Sequence[Choice], beside: Sequence[Choice]
+) -> tuple[list[AnsweredCase], list[AnsweredCase]]:
+    """Return the answers that choices change and give, and those that they change to others than the engine's."""
     changed = [
         (one, answer)
         for one in suite.answers
-        if (answer := choices.answer(one.case, [*stands, *needed])) not in (None, choices.answer(one.case, stands))
+        if (answer := suite.choices.answer(one.case, [*beside, *needed]))
+        not in (None, suite.choices.answer(one.case, beside))
     ]
-    contradicting = [one for one, answer in changed if answer != one.given]
-    against = [one.case for one in contradicting]
-    if not needed or not against:
-        return ""
-    case = min(against, key=lambda case: (len(case.events), len(case.query), case.id))
-    given = sum(choices.reproduces([*stands, *needed], one) for one in open_)
-    names = " and ".join("=".join(choice) for choice in needed)
-    kinds = _kinds_apart([one.case for one, answer in changed if answer == one.given], against)
-    if not kinds and not all(one.wrong for one in contradicting):
-        return ""
-    where, elsewhere = (f", for {kinds[0]} alone", f"for {kinds[1]} ") if kinds else ("", "")
     return (
-        f"perhaps {names}{where}, which would give {given} of the {plural(len(open_), 'answer')} without a cause;\n"
-        f"not named, because {elsewhere}{plural(len(against), 'answer')} would differ, such as that to "
-        f"{case.query} on {' '.join(map(event_text, case.events)) or 'no events'}"
+        [one for one, answer in changed if answer == one.given],
+        [one for one, answer in changed if answer != one.given],
     )
+
+
+def _is_set_apart(choices: Choices, for_: Iterable[AnsweredCase], against: Iterable[AnsweredCase]) -> bool:
+    """Return whether all answers against a choice are to queries with certain axes, which no query for it has together.
+
+    Then another fault, which needs these axes together, may have made the answers right or wrong.
+    """
+    common = frozenset.intersection(*(choices.axes_of(one.case) for one in against))
+    return bool(common) and not any(common <= choices.axes_of(one.case) for one in for_)
 
 
 def _kinds_apart(for_: Iterable[Case], against: Iterable[Case]) -> tuple[str, str] | None:
@@ -654,7 +684,7 @@ def _group_kernels(
     groups = [replace(one, stopped="" if one.choice else stopped) for one in _together(found, chosen, choices)]
     choices.watch = watch
     fallen, suite = [choice for choice in choices.nearly if choice not in chosen], ChoiceScorer(choices, answered)
-    with suppress(DiagnosisStopped):
+    try:
         groups = _with_general_choices(groups, choices, suite)
         suite.add(choices.asked)
         nearly = _nearly_standing(suite, chosen, fallen)
@@ -662,6 +692,9 @@ def _group_kernels(
             if group.choice is None:
                 doubt = _doubt(suite, chosen, nearly, min(group.kernels, key=_size).result, failing)
                 groups[n] = replace(group, doubt=doubt)
+    except DiagnosisStopped as error:
+        undecided = [group.choice is None and not group.doubt for group in groups]
+        groups = [replace(g, stopped=str(error)) if open_ else g for g, open_ in zip(groups, undecided, strict=True)]
     return groups
 
 

@@ -39,6 +39,9 @@ FailureKind: TypeAlias = differential.DifferenceKind | Literal["error", "timeout
 NONE_FOUND = "no cause found"
 """The beginning of the description of a defect whose cause was searched in vain."""
 
+PERHAPS = "perhaps"
+"""The beginning of the description of a defect with a likely cause that some answers contradict."""
+
 ASKED = "run to distinguish possible causes"
 """The clause of cases outside the suite, which are run to find a cause."""
 
@@ -190,8 +193,13 @@ class Defect:
 
     @property
     def is_explained(self) -> bool:
-        """Return whether the search for causes found one, or ended with the operators or the message to blame."""
-        return bool(self.causes) or not (self.stopped or self.description.startswith(NONE_FOUND))
+        """Return whether the search for causes found one, or ended with a fault that the answers themselves show.
+
+        Wrong matches with the same operators to blame may have several causes.
+        """
+        described = self.description and not self.description.startswith((NONE_FOUND, PERHAPS))
+        shown = bool(described) or self.kind in UNANSWERED.values()
+        return bool(self.causes) or (shown and not self.stopped)
 
     @property
     def likeliest(self) -> tuple[str, str] | None:

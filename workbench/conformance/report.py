@@ -270,8 +270,8 @@ def _heading(text: str) -> Iterator[str]:
 
 
 def title(defect: Defect) -> str:
-    """Return the operators of a defect, or its language if it has none."""
-    return " with ".join(defect.operators) or LANGUAGES[defect.language].title
+    """Return the operators of a defect."""
+    return " with ".join(defect.operators) or "no operator to blame"
 
 
 def cause_text(defect: Defect) -> str:

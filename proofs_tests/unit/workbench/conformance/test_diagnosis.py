@@ -48,7 +48,7 @@ from cerify.conformance.judgement import ChoiceScorer, operators_in, silent_oper
 from cerify.conformance.model import ASKED, Case, CaseResult, Defect
 from cerify.conformance.oracle import Oracle, SecondOpinionIn, second_opinion, stream_of
 from cerify.conformance.peeling import ABSENT, INTERRUPTED, Peeler, elements, without
-from cerify.conformance.report import cases_text, cause_text
+from cerify.conformance.report import cases_text, cause_text, title
 from cerify.conformance.rule_causes import MOST_ASKED, NONE_FOUND, RuleInquiry, defects_of_rules
 from cerify.conformance.run import ALIKE, judge_all_again, judged_again, reconsidered, same_error, search
 from cerify.conformance.watch import AllowanceOver, DiagnosisStopped, Watch
@@ -505,6 +505,49 @@ def test_choices_that_have_nothing_to_do_with_each_other_are_told_apart() -> Non
         assert other[0] not in doubt
 
 
+def test_a_fault_of_two_constructs_together_does_not_hide_a_choice() -> None:
+    """The engine takes the next event, but not with both keys and events that are counted: those answers are right."""
+    choice = ("seq", "next-from-left")
+    some = [case for case in cases() if {"seq"} < operators_in(case) <= {"seq", "within", "partition"}]
+    some += [replace(case, query=f"{case.query} WITHIN 9 EVENTS") for case in some if "PARTITION" in case.query]
+    both = [case for case in some if "PARTITION" in case.query and "EVENTS" in case.query]
+    results = [recorded({} if case in both else dict([choice]), case) for case in some]
+    failing = [one for one in results if one.outcome == "failed"]
+    doubt = _doubt(ChoiceScorer(Choices("cel"), results), [], [choice], failing[0], failing)
+    assert f"perhaps seq=next-from-left, which would give {len(failing)} of the {len(failing)} answers" in doubt
+    (number,) = re.findall(r"because (\d+) right answers? would differ", doubt)
+    assert int(number) <= len(both)
+    spread = replace(failing[0], outcome="passed", matches=failing[0].case.matches)
+    assert not _doubt(ChoiceScorer(Choices("cel"), [*results, spread]), [], [choice], failing[0], failing)
+
+
+def test_wrong_matches_without_a_cause_are_not_called_explained() -> None:
+    case = Case("one", "seq", "", "cel", "A ; A", {"A": {}}, [{"type": "A"}] * 2, "matches", [Match(1, (0, 1))])
+    result = CaseResult(case, "failed", [])
+    defect = Defect("d1", "missing", ("seq",), result, result, ("one",))
+    assert cases_text(defect) == "1 case, no cause found: one"
+    assert not replace(defect, description="perhaps seq=strict, which").is_explained
+    assert replace(defect, description="the engine gives no match in any of its answers").is_explained
+    assert replace(defect, kind="timeout").is_explained
+    assert title(defect) == "seq"
+    assert title(replace(defect, operators=())) == "no operator to blame"
+
+
+def test_a_choice_that_fits_only_beside_a_contradicted_one_is_told_with_it() -> None:
+    """An answer contradicts the next event; without it, the answers to queries of both contradict the wider window."""
+    planted = [("seq", "next-from-left"), ("window@time", "off-by-one")]
+    some = [case for case in cases() if {"seq"} <= operators_in(case) <= {"seq", "within"}]
+    results = [recorded(dict(planted), case) for case in some]
+    failing = [one for one in results if one.outcome == "failed"]
+    window = next(one for one in failing if one.matches == recorded(dict(planted[1:]), one.case).matches)
+    strange = replace(next(one for one in failing if "WITHIN" not in one.case.query), matches=[])
+    doubt = _doubt(ChoiceScorer(Choices("cel"), [*results, strange]), [], planted, window, failing)
+    assert "perhaps window@time=off-by-one, which" in doubt
+    assert "would differ without seq=next-from-left, such as" in doubt
+    given, answers, unaffected = map(int, re.findall(r"(\d+) of the (\d+) .* does not affect (\d+);", doubt)[0])
+    assert given + unaffected <= answers
+
+
 def test_a_choice_that_differs_by_type_is_told_with_the_types() -> None:
     """An absent number differs from all numbers, and an absent string from no string."""
 
@@ -516,7 +559,7 @@ def test_a_choice_that_differs_by_type_is_told_with_the_types() -> None:
     scorer = ChoiceScorer(Choices("cel"), [*numbers, result("A FILTER A[x != 'a']", "string", [])])
     doubt = _doubt(scorer, [], [("absent", "null-unequal")], numbers[0], numbers)
     assert "perhaps absent=null-unequal, for float and int alone, which would give 4 of the 4 answers" in doubt
-    assert "not named, because for string 1 answer would differ" in doubt
+    assert "not named, because for string 1 right answer would differ" in doubt
 
 
 def test_what_says_nothing_of_a_choice() -> None:
