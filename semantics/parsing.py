@@ -233,7 +233,8 @@ def _name_to_quote(text: str, span: Span, parser: Lark) -> str | None:
         candidates = [(first.start(), end, text[first.start() : end]) for end in (ends[-1:] if sure else ends)]
     else:
         return None
-    keywords = {t.pattern.value.upper() for t in parser.terminals if t.pattern.value.isalpha()}
+    words = (re.fullmatch(r"([A-Za-z]+)(\\b)?", t.pattern.value) for t in parser.terminals)
+    keywords = {word[1].upper() for word in words if word is not None}
     for start, end, name in candidates:
         if keywords & {*name.upper().split()}:
             return None

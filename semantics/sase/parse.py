@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any, cast
 
-from lark import Token
+from lark import Lark, Token
+from lark.exceptions import UnexpectedInput
 from lark.tree import Meta
 from lark.visitors import v_args
 
@@ -19,10 +20,13 @@ from cerify.semantics.parsing import (
     MAX_DEPTH,
     PREDICATES,
     PredicateBuilder,
+    explained,
     node,
     number_of,
     parsed,
     parser_of,
+    place_of,
+    read_before,
     span_of,
 )
 from cerify.semantics.predicates import Both, Constant, Either, Predicate, Term
@@ -34,11 +38,26 @@ from cerify.semantics.sase.syntax import BUILT_IN, RANKED
 def parse(text: str) -> sase.Tree:
     """Return the query or the queries of a text. Raises ParseError, IllFormed, or BudgetExceeded if too deep."""
     parser = parser_of(PREDICATES, "cerify.semantics.sase")  # the grammar of SASE+ extends that of predicates
-    q = cast("sase.Tree", parsed(text, parser, _Builder(text)))
+    q = cast("sase.Tree", parsed(text, parser, _Builder(text), explained_query))
     with errors_in(text):
         if sase.depth(q) > MAX_DEPTH:
             raise BudgetExceeded(f"the query is nested more than {MAX_DEPTH} operators deep", Span(0, len(text)))
     return q
+
+
+CLAUSES = ("FROM", "PATTERN", "WHERE", "WITHIN", "HAVING", "RETURN")
+"""The clauses of a query, in their order."""
+
+
+def explained_query(error: UnexpectedInput, text: str, parser: Lark) -> ParseError:
+    """Return the error for a text that the grammar does not accept."""
+    span = place_of(error, text)
+    before = {token.type.strip("_") for token in read_before(text, span.start, parser)[0]}
+    word = text[span.start : span.end].upper()
+    later = [clause for clause in CLAUSES if word in CLAUSES and clause in before]
+    if later and CLAUSES.index(later[-1]) > CLAUSES.index(word) and word not in before:
+        return ParseError(f"{word} stands before {later[-1]}; the order is {', '.join(CLAUSES)}", span)
+    return explained(error, text, parser)
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,8 @@ class CelSyntax(Syntax[Formula]):
         (r"^ *(?i:every) +(\w+) *-> *", r"\1 ; "),
         (r"\b(?i:exists) *\(([^()]*)\)", r"\1"),
         (
-            r"(?<!\bIN )(?<!\bAS )\b([A-Za-z]\w*) +([a-z]\w*)(?= *(?:[;:)]|$|FILTER\b|WITHIN\b|PARTITION\b|PER\b))",
+            r"(?<!\bIN )(?<!\bAS )\b(?!(?i:not)\b)([A-Za-z]\w*) +([a-z]\w*)"
+            r"(?= *(?:[;:)]|$|FILTER\b|WITHIN\b|PARTITION\b|PER\b))",
             r"\1 IN \2",
         ),
         *UNITS_REWRITTEN,

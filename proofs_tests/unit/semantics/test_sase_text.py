@@ -121,6 +121,8 @@ def test_what_returns_an_aggregate_and_what_names_a_type() -> None:
         ("PATTERN SEQ(A a) WITHIN 3 HAVING a.x = 1 RETURN a.x", "a unit of time", "HAVING"),
         ("PATTERN SEQ(A a) WHERE a.x = 1 )", r"'\)' is not expected here; leave it out", ")"),
         ("PATTERN SEQ() RETURN a.x", "expected a name or ~", ")"),
+        ("PATTERN SEQ(A a) HAVING a.x > 1 WITHIN 1 hour", "WITHIN stands before HAVING; the order is FROM", "WITHIN"),
+        ("PATTERN SEQ(A a) WITHIN 1 hour WHERE a.x > 1", "WHERE stands before WITHIN", "WHERE"),
     ],
 )
 def test_what_is_no_query_and_where(text: str, message: str, place: str) -> None:

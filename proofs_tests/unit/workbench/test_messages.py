@@ -55,6 +55,7 @@ S = Stream(map(Event, "ABAB"))
         ("cel", "T*", "write + for one or more events, and (A+ ; B) OR B for A* ; B, or (A OR B) for an event of any"),
         ("cel", "T FILTER T.x == 1", "write =\n"),
         ("cel", "T FILTER NOT T.x > 3", "NOT stands in brackets, as in FILTER T[not x > 3]"),
+        ("cel", "T ; NOT H", "for no C in between write A ; (B UNLESS C)\n"),
         ("cel", "NOT H ; T", "for no C in between write A ; (B UNLESS C)"),
         ("cel", "T ; H?", "write (A ; B) OR A for A ; B?"),
         ("cel", "T? ; H", "and (A ; B) OR B for A? ; B"),
