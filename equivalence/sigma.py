@@ -1134,7 +1134,7 @@ def _other_groups(rule: sigma.SigmaCorrelation) -> Iterator[tuple[str, sigma.Sig
     tested = dict.fromkeys(field.name for part in detections for field in eql.fields_of(part.condition))
     known = {*rule.group_by, *(name for names in (*rule.keys, *rule.values) for name in names)}
     for name in tested if len(detections) == len(rule.rules) else ():
-        if name not in known:
+        if name not in known and not name.endswith(NULL):  # a null has no value for a group
             keys = tuple((*fields, name) for fields in rule.keys)
             own = sigma.field_name(name)
             yield f"{rule.name}: grouped by {own} too", replace(rule, group_by=(*rule.group_by, own), keys=keys)

@@ -1214,6 +1214,13 @@ def test_a_group_by_type_has_no_alias() -> None:
     assert "aliases" not in LANGUAGES["sigma"].syntax.constructs(parse(text))
 
 
+def test_no_mistake_groups_by_a_null() -> None:
+    text = rules(
+        {"type": "event_count", "rules": ["d"], "condition": {"gte": 1}}, detection("d", {"time|exists": True})
+    )
+    assert [words for words, _ in mutants_of(parse(text)) if " too" in words] == ["t: grouped by time too"]
+
+
 def test_cel_has_no_fields_type_and_time() -> None:
     with pytest.raises(Unsupported, match="the field time cannot be translated: in CEL, time is the time of the event"):
         sigma_to_cel(parse(show_documents([detection("d", {"time": 1})])))
