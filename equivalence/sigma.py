@@ -323,7 +323,7 @@ class LogSearch:
                 case eql.FieldComparison("==", eql.EventField(one), eql.EventField(other)):
                     self.equal.setdefault(one, []).append(other)
                     self.equal.setdefault(other, []).append(one)
-        self.coerced = list(dict.fromkeys((name, change) for query in queries for _, name, change in _coercions(query)))
+        self.coerced = list(dict.fromkeys(one for q in queries for *_, some in _coercions(q) for one in some.items()))
         self.tested = [name for name in dict.fromkeys(fields_) if name not in known and not name.endswith(NULL)]
         self.null = list(dict.fromkeys(name for rule in self.detections for name in _fields_with_null(rule)))
         nodes = (node for rule in self.detections for node in subtrees(rule.condition))
@@ -488,12 +488,16 @@ class LogSearch:
         return {number for number, found in enumerate(self._list_detected(draft)) if found}
 
     def _tied(self, draft: _Draft, name: str, value: Value | None) -> _Draft:
-        """Return the planned event with this value in a field, and in the fields that conditions require to be equal to
-        it.
+        """Return the planned event with this value in a field, and in the fields that conditions compare with it, if
+        the same detections still find it.
         """
-        for one in (name, *self.equal.get(name, ())):
-            draft = draft.having(one, value)
-        return draft
+        tied = draft.having(name, value)
+        for one in self.equal.get(name, ()):
+            tied = tied.having(one, value)
+        if name in self.equal and self._passes(tied) != draft.letter.passes:
+            apart = draft.having(name, value)  # a condition may require that they differ
+            return apart if self._passes(apart) == draft.letter.passes else tied
+        return tied
 
     def _with_all_fields(self, draft: _Draft) -> _Draft:
         """Return the planned event with values for all fields of conditions, as far as the same detections still find
@@ -1050,29 +1054,53 @@ def _thresholds_hold(one: sigma.SigmaCorrelation, other: sigma.SigmaCorrelation,
 
 def mutants_of(query: sigma.SigmaQuery) -> Iterator[tuple[str, sigma.SigmaQuery]]:
     """Yield the rules that differ in one place from those of a query, each with a description of the change."""
-    for i, rule in enumerate(query.rules):
-        for words, other in _mutants(rule):
-            yield words, sigma.SigmaQuery((*query.rules[:i], other, *query.rules[i + 1 :]))
+    for rule in sigma.rules_of(query):  # a rule to which several correlations refer changes in all of them
+        mutants = _mutants(rule) if isinstance(rule, sigma.SigmaCorrelation) else _mutants_of_detection(rule, query)
+        yield from ((words, _with_rule(query, rule, other)) for words, other in mutants)
 
 
 CASES = {"in": "in its own case", "like": "in its own case", "in~": "in any case", "like~": "in any case"}
 """For each operator of EQL that a mistake can put in a lookup, a description of the mistake in words about rules."""
 
 
-def _mutants(rule: sigma.SigmaRule) -> Iterator[tuple[str, sigma.SigmaRule]]:
-    if isinstance(rule, sigma.SigmaDetection):
-        mutants = condition_mutants(
-            _with_exists(rule.condition), lambda one: sigma.show_condition(_without_exists(one)), CASES
-        )
-        own = ((words, _without_exists(condition)) for words, condition in mutants)
-        for words, condition in (*own, *mistakes_of_converters(rule.condition)):
-            yield f"{rule.name}: {words}", replace(rule, condition=condition)
-        return
-    for i, part in enumerate(rule.rules):
-        for words, other in _mutants(part):
-            yield words, replace(rule, rules=(*rule.rules[:i], other, *rule.rules[i + 1 :]))
-        if len(rule.rules) > 1:
-            yield f"{rule.name}: without the rule {part.name}", _without_rule(rule, i)
+def _mutants_of_detection(
+    rule: sigma.SigmaDetection, query: sigma.SigmaQuery
+) -> Iterator[tuple[str, sigma.SigmaDetection]]:
+    mutants = condition_mutants(
+        _with_exists(rule.condition), lambda one: sigma.show_condition(_without_exists(one)), CASES
+    )
+    own = ((words, _without_exists(condition)) for words, condition in mutants)
+    others = _with_other_fields(rule.condition, _fields_of_query(query))
+    for words, condition in (*own, *mistakes_of_converters(rule.condition), *others):
+        yield f"{rule.name}: {words}", replace(rule, condition=condition)
+
+
+def _fields_of_query(query: sigma.SigmaQuery) -> list[str]:
+    """Return the fields of a query's groups, then those of its conditions."""
+    rules = list(sigma.rules_of(query))
+    groups = (f for rule in rules if isinstance(rule, sigma.SigmaCorrelation) for keys in rule.keys for f in keys)
+    tested = (f.name for r in rules if isinstance(r, sigma.SigmaDetection) for f in eql.fields_of(r.condition))
+    return [name for name in dict.fromkeys((*groups, *tested)) if not name.endswith(NULL)]
+
+
+def _with_other_fields(condition: eql.Condition, names: Sequence[str]) -> Iterator[tuple[str, eql.Condition]]:
+    """Yield the condition with another field in one comparison of two fields. names: the fields to choose from."""
+    match condition:
+        case eql.FieldComparison("==", eql.EventField(one), eql.EventField(two)):
+            other = next((name for name in names if name not in (one, two)), None)
+            if other is not None:
+                words = f"fieldref: {sigma.field_name(other)} in {sigma.show_condition(condition)}"
+                yield words, eql.FieldComparison("==", condition.left, eql.EventField(other))
+        case eql.AllConditions() | eql.AnyConditions() | eql.NegatedCondition():
+            below = children(condition)
+            for i, part in enumerate(below):
+                for words, changed in _with_other_fields(part, names):
+                    yield words, rebuilt(condition, [*below[:i], changed, *below[i + 1 :]])
+
+
+def _mutants(rule: sigma.SigmaCorrelation) -> Iterator[tuple[str, sigma.SigmaCorrelation]]:
+    for i, part in enumerate(rule.rules if len(rule.rules) > 1 else ()):
+        yield f"{rule.name}: without the rule {part.name}", _without_rule(rule, i)
     for seconds in (rule.seconds + 1, rule.seconds - 1):
         if seconds > 0:
             yield f"{rule.name}: timespan {seconds}s", replace(rule, seconds=seconds)
@@ -1152,8 +1180,8 @@ def mistakes_of_converters(condition: eql.Condition) -> Iterator[tuple[str, eql.
     """Yield a description and the wrong condition for each mistake that converters have made with such a condition.
 
     Parentheses are lost around an operand of `not` or `and`, or around the texts of a network; `%` and `_` become
-    wildcards; a network becomes the text before its first variable part; a regular expression changes; a test for null
-    becomes one that the field does not exist.
+    wildcards; blanks around a text are lost; a network becomes the text before its first variable part; a regular
+    expression changes; a test for null becomes one that the field does not exist.
     """
     if (lost := lose_network_parentheses(condition)) != condition:
         yield f"{LOST} around the texts of networks in {sigma.show_condition(condition)}", lost
@@ -1173,6 +1201,8 @@ CONNECTIVES = eql.AllConditions | eql.AnyConditions | eql.NegatedCondition
 LIKE: Mapping[str, eql.MatchOperator] = {"in": "like", "in~": "like~", "like": "like", "like~": "like~"}
 QUANTIFIER = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?[^)]*?[:)]|\{\d+(?:,\d*)?\}|.", re.DOTALL)
 """The parts of a regular expression: an escape, a class, the beginning of a group, a repeat count, a character."""
+SPACES = re.compile(r"^(\*?) +(?=[^ *])| +(\*?)$")
+"""The blanks at the beginning and the end of a text with wildcards."""
 LOST = "parentheses lost"
 
 
@@ -1199,6 +1229,9 @@ def _mistakes_at(condition: eql.Condition) -> Iterator[tuple[str, eql.Condition]
                 changed = tuple(v.replace(sign, wildcard) if isinstance(v, str) else v for v in values)
                 if changed != values:
                     yield f"{sign} as a wildcard", eql.ValueLookup(LIKE[operator], term, changed)
+            trimmed = tuple(SPACES.sub(r"\1\2", v) if isinstance(v, str) else v for v in values)
+            if trimmed != values:
+                yield "spaces lost", eql.ValueLookup(operator, term, trimmed)
         case eql.ValueLookup("regex" | "regex~" as operator, term, (str(pattern),)):
             if operator == "regex":
                 yield "in any case", eql.ValueLookup("regex~", term, (pattern,))
@@ -1301,22 +1334,61 @@ def _other_patterns(pattern: str) -> Iterator[str]:
 Coercion: TypeAlias = Callable[[Value], Value]
 
 
-def _coercions(query: sigma.SigmaQuery) -> Iterator[tuple[str, str, Coercion]]:
-    """Yield (description, field, function) for each conversion that a database makes before it compares or adds."""
+CONVERTED = "[converted]"
+"""The end of the name of a field that is a converted copy of another field."""
+
+
+def _coercions(query: sigma.SigmaQuery) -> Iterator[tuple[str, sigma.SigmaQuery, dict[str, Coercion]]]:
+    """Yield the conversions that a database makes before it compares or adds, each in one place of the rules.
+
+    Each has a description, the query with copies of fields in this place, and for each of these fields the function
+    that converts it. Other places, such as groups, keep the fields as they are.
+    """
     for rule in sigma.rules_of(query):
+        changed: list[tuple[str, Any, dict[str, Coercion]]] = []
         if isinstance(rule, sigma.SigmaDetection):
-            for node in subtrees(rule.condition):
-                if isinstance(node, eql.FieldComparison) and isinstance(node.left, eql.EventField):
-                    name, own = node.left.name, sigma.field_name(node.left.name)
-                    if node.comparator in sigma.SIGNS:
-                        yield f"{rule.name}: texts in {own} are compared as numbers", name, _as_number
-                        yield f"{rule.name}: texts in {own} are more than numbers", name, _above_numbers
-                    elif isinstance(node.right, eql.EventField):
-                        words = f"{rule.name}: {sigma.show_condition(node)} without case"
-                        yield from ((words, one, _in_lower_case) for one in (name, node.right.name))
+            compared = [n for n in dict.fromkeys(subtrees(rule.condition)) if isinstance(n, eql.FieldComparison)]
+            signed = [node for node in compared if node.comparator in sigma.SIGNS]
+            for name in dict.fromkeys(n.left.name for n in signed if isinstance(n.left, eql.EventField)):
+                there = [node for node in signed if node.left == eql.EventField(name)]
+                other = replace(rule, condition=_with_copies(rule.condition, there))
+                text = f"texts in {sigma.field_name(name)} are"
+                changed.append((f"{text} compared as numbers", other, {name: _as_number}))
+                changed.append((f"{text} more than numbers", other, {name: _above_numbers}))
+            for node in compared:
+                match node:
+                    case eql.FieldComparison(sign, eql.EventField(one), eql.EventField(two)) if sign not in sigma.SIGNS:
+                        other = replace(rule, condition=_with_copies(rule.condition, [node]))
+                        lower: dict[str, Coercion] = dict.fromkeys((one, two), _in_lower_case)
+                        changed.append((f"{sigma.show_condition(node)} without case", other, lower))
         elif rule.kind in sigma.NUMERIC:
             for name in dict.fromkeys(field for names in rule.values for field in names):
-                yield f"{rule.name}: texts in {sigma.field_name(name)} are numbers", name, _as_number
+                values = tuple(tuple(n + CONVERTED * (n == name) for n in names) for names in rule.values)
+                text = f"texts in {sigma.field_name(name)} are numbers"
+                changed.append((text, replace(rule, values=values), {name: _as_number}))
+        yield from ((f"{rule.name}: {text}", _with_rule(query, rule, new), changes) for text, new, changes in changed)
+
+
+def _with_copies(condition: eql.Condition, some: Sequence[eql.FieldComparison]) -> eql.Condition:
+    """Return a condition in which some comparisons are of the converted copies of their fields."""
+    if isinstance(condition, eql.FieldComparison):
+        sides = condition.left, condition.right
+        copies = (eql.EventField(s.name + CONVERTED) if isinstance(s, eql.EventField) else s for s in sides)
+        return eql.FieldComparison(condition.comparator, *copies) if condition in some else condition
+    return rebuilt(condition, [_with_copies(part, some) for part in children(condition)])
+
+
+def _with_rule(query: sigma.SigmaQuery, old: sigma.SigmaRule, new: sigma.SigmaRule) -> sigma.SigmaQuery:
+    """Return a query with another rule wherever it has the old rule."""
+
+    def changed(rule: sigma.SigmaRule) -> sigma.SigmaRule:
+        if rule == old:
+            return new
+        if isinstance(rule, sigma.SigmaCorrelation):
+            return replace(rule, rules=tuple(map(changed, rule.rules)))
+        return rule
+
+    return sigma.SigmaQuery(tuple(map(changed, query.rules)))
 
 
 def _as_number(value: Value) -> Value:
@@ -1335,16 +1407,13 @@ def _in_lower_case(value: Value) -> Value:
 
 
 def _coercing_judges(query: sigma.SigmaQuery) -> Iterator[tuple[str, Judge]]:
-    """Yield a description of each set of conversions, with a judge that first applies these conversions to the log."""
-    raised, coercions = judge(query), dict[str, dict[str, Coercion]]()
-    for words, name, change in _coercions(query):
-        coercions.setdefault(words, {})[name] = change
+    """Yield a description of each set of conversions, with a judge that makes these conversions."""
 
-    def judged(changes: Mapping[str, Coercion], log: Sequence[Event]) -> list[SigmaAlert]:
-        values = ({n: changes[n](v) if n in changes else v for n, v in e.attributes.items()} for e in log)
-        return raised([Event(e.type, own) for e, own in zip(log, values, strict=True)])
+    def judged(raised: Judge, changes: Mapping[str, Coercion], log: Sequence[Event]) -> list[SigmaAlert]:
+        own = ({n + CONVERTED: f(e.attributes[n]) for n, f in changes.items() if n in e.attributes} for e in log)
+        return raised([Event(e.type, {**e.attributes, **copies}) for e, copies in zip(log, own, strict=True)])
 
-    yield from ((words, partial(judged, changes)) for words, changes in coercions.items())
+    yield from ((words, partial(judged, judge(changed), changes)) for words, changed, changes in _coercions(query))
 
 
 def _without_rule(rule: sigma.SigmaCorrelation, i: int) -> sigma.SigmaCorrelation:

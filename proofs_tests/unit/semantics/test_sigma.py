@@ -26,6 +26,7 @@ from cerify.equivalence.sigma import (
     PROFILES,
     LogSearch,
     SameRules,
+    _coercing_judges,
     compare_sigma,
     features,
     find_log,
@@ -55,7 +56,7 @@ from cerify.semantics.schemas import NULL
 from cerify.semantics.sigma.denote import alerts_of, detection_test
 from cerify.semantics.sigma.parse import parse, show_documents, split_by_alerts
 from cerify.semantics.sigma.reading import SigmaReading
-from cerify.semantics.sigma.syntax import SigmaCorrelation, SigmaDetection
+from cerify.semantics.sigma.syntax import SigmaCorrelation, SigmaDetection, rules_of
 from cerify.semantics.tables import SMALL
 from proofs_tests.campaigns.sigma import differences
 from proofs_tests.support import sampled
@@ -1657,6 +1658,8 @@ def test_sums_of_no_numbers_and_alerts_without_fields() -> None:
         ({"s": {"k": "x"}, "t": {"m": "y"}, "o": {"n": 1}, "condition": "o and (s or t)"},
          {"parentheses lost around or"}),
         ({"s": {"ip|cidr": "172.16.0.0/12"}, "condition": "s"}, {"the text 172*", "the text 172.*"}),
+        ({"s": {"k|contains": " a", "n": "b "}, "condition": "s"},
+         {'spaces lost in k: "* a*"', 'spaces lost in n: "b "'}),
         ({"s": {"k": "a_b%"}, "condition": "s"}, {"_ as a wildcard", "% as a wildcard"}),
         ({"s": {"n|gte": 5}, "condition": "s"}, {"texts in n are compared as numbers", "texts in n are more than"}),
         ({"s": {"n|fieldref": "m"}, "condition": "s"}, {"n|fieldref: m without case"}),
@@ -1672,6 +1675,56 @@ def test_logs_find_what_converters_make_of_a_condition(detection: dict[str, Any]
     kills = [words for test in found.tests for words in test.kills]
     assert [one for one in said if not any(one in words for words in kills)] == []
     assert not found.left
+
+
+OF_FIELDS = [
+    # a group and an alias have a field that a filter compares
+    rules(
+        {"type": "temporal", "rules": ["d", "b"], "group-by": ["host", "who"],
+         "aliases": {"who": {"d": "user", "b": "member"}}},
+        detection("d", {"kind": "d"}, "s and not f", f={"owner|fieldref": "user"}),
+    ),
+    rules(
+        {"type": "event_count", "rules": ["d"], "group-by": ["user"], "condition": {"gte": 2}},
+        detection("d", {"kind": "d", "user|fieldref": "owner"}),
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", OF_FIELDS)
+def test_a_log_that_finds_a_comparison_without_case_has_other_alerts_by_it(text: str) -> None:
+    found = make_sigma_tests(parse(text))
+    finding = [test for test in found.tests if any("without case" in words for words in test.kills)]
+    assert finding
+    for test in finding:
+        log = list(test.log)
+        assert found_by(text, log) != found_by(text, log, fieldref="folded")
+    kills = [words for test in found.tests for words in test.kills]
+    assert [one for one in ("d: fieldref: ", "without case") if not any(one in w for w in kills)] == []
+    assert not [words for words in found.left if words.startswith("d: ")]
+
+
+def test_a_comparison_without_case_leaves_groups_as_they_are() -> None:
+    """The whole log was in lower case, its groups too: a log whose alerts the comparison does not change was named."""
+    fields = ({"kind": "d", "user": "A", "owner": "x"}, {"kind": "b", "member": "a"})
+    log = [Event("event", {**own, "host": "h", "time": t}) for t, own in enumerate(fields)]
+    ((_, without_case),) = _coercing_judges(parse(OF_FIELDS[0]))
+    assert [alert for alert in without_case(log) if alert.rule == "t"] == []
+
+
+def test_a_conversion_of_added_texts_leaves_a_group_of_the_same_field() -> None:
+    body = {"type": "value_sum", "rules": ["a"], "group-by": ["n"], "condition": {"field": "n", "gte": 2}}
+    judges = dict(_coercing_judges(parse(rules(body))))
+    log = [Event("event", {"kind": "a", "n": n, "time": t}) for t, n in enumerate(("1", 1))]
+    assert judges["t: texts in n are numbers"](log) == []  # "1" and 1 are two groups
+
+
+def test_a_rule_of_several_correlations_changes_in_all_of_them() -> None:
+    inner = {"title": "i", "name": "i", "correlation": {**COUNT, "timespan": "5s"}}
+    text = rules({"type": "temporal", "rules": ["i", "a"], "group-by": ["user"]}, inner)
+    for words, other in mutants_of(parse(text)):
+        named_a = [rule for rule in rules_of(other) if rule.name == "a"]
+        assert len(named_a) <= 1, words
 
 
 PORTS = """title: T
