@@ -195,7 +195,9 @@ def test_an_engine_is_held_to_its_policy_and_what_is_known_beside(tmp_path: Path
     held = ("--cases", "60", "--policy", str(policy))
     engine = ["--", *CERIFY, "engine", "--hypothesis", "seq=next-from-left"]
     assert fuzz(*held[:2], *engine).returncode == 1
-    assert fuzz(*held, *engine).returncode == 0
+    right = fuzz(*held, *engine)
+    assert right.returncode == 0
+    assert " against the semantics with seq=next-from-left: " in right.stdout.splitlines()[0]
     streams = ("--query", "A ; B", "--all-streams", "3")
     assert [fuzz(*streams, *given, *engine).returncode for given in ((), held[2:])] == [1, 0]
     engine[-1] += ",loop=single"
@@ -203,6 +205,8 @@ def test_an_engine_is_held_to_its_policy_and_what_is_known_beside(tmp_path: Path
     assert first.returncode == 1
     found = [json.loads(line) for line in first.stdout.splitlines()[1:]]
     assert all("+" in d["query"] and "is a match at" in d["why"].splitlines()[0] for d in found)
+    by = " by seq=next-from-left, as by the default meaning"
+    assert all((";" in d["query"]) == d["why"].splitlines()[0].endswith(by) for d in found)
     (tmp_path / "known.jsonl").write_text(first.stdout, encoding="utf-8")
     assert fuzz(*held, "--known", str(tmp_path / "known.jsonl"), *engine).returncode == 0
 

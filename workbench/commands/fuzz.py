@@ -56,7 +56,7 @@ from cerify.conformance.campaigns import (
     read_known,
 )
 from cerify.conformance.cases import Claims, claims_of_engine, unknown_names
-from cerify.conformance.defects import bearing_choices, first_difference, why_of
+from cerify.conformance.defects import bearing_choices, choices_behind, first_difference, why_of
 from cerify.conformance.engines import NAMES, command_of
 from cerify.conformance.harness import Engine, Limits
 from cerify.conformance.model import (
@@ -133,7 +133,7 @@ def why(result: CaseResult, held: Mapping[str, str] = {}) -> str:
         return ""
     consumption = result.case.consumption
     plain = consumption is Consumption.NONE
-    return why_of(result, bearing_choices(result.case, held) if plain else {"consumption": consumption.value})
+    return why_of(result, choices_behind(result.case, held) if plain else {"consumption": consumption.value})
 
 
 def rerun(index: int, engine: Sequence[str]) -> str:
@@ -323,9 +323,14 @@ def _print_streams_json(name: str, query: str, found: StreamSearch) -> None:
         echo(protocol.line(result_json(result)))
 
 
+def _with_choices(held: Mapping[str, str]) -> str:
+    """Return words for the choices of a policy, to follow what they change; "" if there are none."""
+    return f" with {', '.join(f'{axis}={value}' for axis, value in held.items())}" if held else ""
+
+
 def _print_streams(name: str, query: str, found: StreamSearch, held: Mapping[str, str]) -> None:
     console = screen(soft_wrap=True)
-    console.print(f"{name}: {query} on all short streams", style="bold")
+    console.print(f"{name}: {query}{_with_choices(held)} on all short streams", style="bold")
     text = f"{len(found.wrong):,} of {found.asked:,} streams get a wrong answer"
     if (shortest := found.shortest) is not None:
         text += f", the shortest {' '.join(event['type'] for event in shortest.case.events)}"
@@ -776,7 +781,8 @@ def _answer(given: Answer) -> Any:
 def _print(name: str, plan: CampaignPlan, call: FuzzArguments, summary: Summary, known: KnownDisagreements) -> None:
     console = screen(soft_wrap=True)
     number = f"{summary.cases:,}" + (f" of {summary.planned:,}" if summary.cases < summary.planned else "")
-    console.print(f"{name} against the semantics: {number} cases, {call.profile_name}, seed {plan.seed}", style="bold")
+    judge = f"the semantics{_with_choices(call.held_choices)}"
+    console.print(f"{name} against {judge}: {number} cases, {call.profile_name}, seed {plan.seed}", style="bold")
     for kind, words in FUZZED_OUTCOMES.items():
         console.print(f"  {words:26} {summary.outcomes[kind]:>9,}")
     for reason, times in summary.reasons.most_common(REASONS):

@@ -13,11 +13,21 @@ from cerify.api import match
 from cerify.conformance.choices import Choice, Choices, Given, given_by
 from cerify.conformance.inquiry import ROUNDS, Inquiry
 from cerify.conformance.judgement import AnsweredCase, ChoiceScorer, operators_in, silent_operators
-from cerify.conformance.model import PERHAPS, Case, CaseResult, Defect, DefectCause, kinds_compared, kinds_of, plural
+from cerify.conformance.model import (
+    PERHAPS,
+    Case,
+    CaseResult,
+    Defect,
+    DefectCause,
+    format_matches,
+    kinds_compared,
+    kinds_of,
+    plural,
+)
 from cerify.conformance.oracle import stream_of
 from cerify.conformance.peeling import Elements, Kernel, Peeler
 from cerify.conformance.prediction import AXES, INTERPRETATIONS, STAGES, interpretation_of
-from cerify.conformance.report import event_text
+from cerify.conformance.report import axis_says, event_text
 from cerify.conformance.watch import OVER, DiagnosisStopped, Watch
 from cerify.equivalence.shrink.shrink import shrink, shrink_stream
 from cerify.explanations.explanation import Request, explanation_lines
@@ -181,21 +191,26 @@ LINES = 24  # lines of an explanation that are shown
 
 
 def why_of(result: CaseResult, held: Mapping[str, str] = {}) -> str:
-    """Return as text why, by the definition of the language, the first match that differs is one or is not; "" if there
-    is no such text.
+    """Return as text why the first match that differs is one or is not; "" if there is no such text.
 
-    held: the choices of a policy or a reading that change the expected matches. If they change whether this match is
-    expected, a sentence names them in place of the derivation.
+    held: the choices of a policy or a reading that concern the query (see `choices_behind`). If they change whether
+    this match is expected, the text says what they mean. Otherwise it is the derivation by the definition of the
+    language, and its first line names the choices.
     """
     first, expected = first_difference(result), set(result.case.matches)
     if first is None:
         return ""
-    defined = Choices(result.case.language).answer(result.case, ()) if held else expected
+    language = result.case.language
+    defined = Choices(language).answer(result.case, ()) if held else expected
+    says = ", ".join(f"{axis}={value}" for axis, value in held.items())
     if held and (first in expected) != (isinstance(defined, frozenset) and first in defined):
-        says = ", ".join(f"{axis}={value}" for axis, value in held.items())
-        return f"the expected matches follow {says}, which is not the default meaning"
+        meanings = (axis_says(language, axis, value) for axis, value in held.items())
+        lines = [f"the expected matches follow {says}, which is not the default meaning", *filter(None, meanings)]
+        due = "" if first in expected else "not "
+        return "\n".join([*lines, f"by this, {format_matches([first], 1)} is {due}expected"])
     with suppress(CerifyError):
-        return explained(result, first)
+        heading, line_end, derivation = explained(result, first).partition("\n")
+        return f"{heading}{f' by {says}, as by the default meaning' if says else ''}{line_end}{derivation}"
     return ""
 
 
@@ -220,6 +235,15 @@ def bearing_choices(case: Case, held: Mapping[str, str]) -> dict[str, str]:
         return {}
     plain = {axis for axis in known.values() if choices.answer(case, [(axis.name, axis.default)]) != expected}
     return {n: value for n, value in held.items() if any(n in (axis.name, axis.base) for axis in plain)} or {**held}
+
+
+def choices_behind(case: Case, held: Mapping[str, str]) -> dict[str, str]:
+    """Return the choices of a policy or a reading that change the expected matches of a case; if none does, those whose
+    axes the query has.
+    """
+    known, choices = AXES.get(case.language, {}), Choices(case.language)
+    own = {n: {axis.name for axis in known.values() if n in (axis.name, axis.base)} for n in held}
+    return bearing_choices(case, held) or {n: value for n, value in held.items() if choices.concerns(case, own[n])}
 
 
 def explained(result: CaseResult, match: Match) -> str:
@@ -884,7 +908,7 @@ def _defect(id_: str, group: DefectGroup, choices: Choices, by_id: dict[str, Cas
         causes=_causes(choices, [first.result, *recorded], group),
         description=described([first.result, *recorded], choices.excluded, first.signature.blamed & choices.silent)
         or group.doubt,
-        why="" if hurried else why_of(first.result, bearing),
+        why="" if hurried else why_of(first.result, bearing or choices_behind(first.result.case, choices.held)),
         stopped=first.stopped or group.stopped,
         held=choices.held,
         bearing=tuple(bearing),
@@ -912,7 +936,7 @@ def defect_of_group(
         cases=tuple(sorted(cases)),
         causes=causes,
         description=description,
-        why=why_of(result, bearing),
+        why=why_of(result, bearing or choices_behind(case, choices.held)),
         stopped=stopped,
         held=choices.held,
         bearing=tuple(bearing),

@@ -291,7 +291,7 @@ def cause_text(defect: Defect) -> str:
     if first.alike:
         text += f"\nor {' or '.join(first.alike)}: no question distinguishes them"
         text += f"; {first.apart} would" if first.apart else ""
-    if says := axis_says(defect, first):
+    if says := axis_says(defect.language, first.axis, first.value):
         text += f"\n{says}"
     if not first.helps:
         return text
@@ -305,20 +305,17 @@ def alike_text(defect: Defect, report: Report) -> str:
     return f"probably the same as {named}, which has this cause too" if named else ""
 
 
-def axis_says(defect: Defect, cause: DefectCause) -> str:
-    """Return text that explains the cause's value of its axis, and the default value."""
-    known = AXES.get(defect.language, {})
-    axis = known.get(cause.axis) or next((axis for axis in known.values() if axis.base == cause.axis), None)
+def axis_says(language: str, name: str, value: str) -> str:
+    """Return text that explains a value of an axis, and the default value; "" if there is no such axis."""
+    known = AXES.get(language, {})
+    axis = known.get(name) or next((axis for axis in known.values() if axis.base == name), None)
     if axis is None:
         return ""
     means = axis.meanings
-    if cause.value not in means:
-        return f"{cause.axis}: {axis.says}"
+    if value not in means:
+        return f"{name}: {axis.says}"
     about = f" ({axis.subject})" if axis.subject else ""
-    return (
-        f"{cause.axis}{about}: {cause.value} is “{means[cause.value]}”, "
-        f"the default {axis.default} is “{means[axis.default]}”"
-    )
+    return f"{name}{about}: {value} is “{means[value]}”, the default {axis.default} is “{means[axis.default]}”"
 
 
 def entitled(defect: Defect, cause: DefectCause) -> str:
@@ -513,7 +510,7 @@ class DefectView:
             second=second_sentence(defect.result),
             drawing=markup(svg),
             undrawn=max(0, len(rows) - DRAWN),
-            says=axis_says(defect, first) if first else "",
+            says=axis_says(defect.language, first.axis, first.value) if first else "",
             alike=alike_text(defect, report),
             entitled=entitled(defect, first) if first and first.helps else "",
             again="\n".join(again(defect, report)),

@@ -31,6 +31,7 @@ from cerify.conformance.defects import (
     _find_necessary_choice,
     bearing_choices,
     causes_of,
+    choices_behind,
     defects_behind,
     why_of,
 )
@@ -429,6 +430,11 @@ def test_a_choice_that_changes_no_expected_match_is_no_reason() -> None:
     lacking, beside = ([Match(1, (0, 1)), *more] for more in ([], [Match(3, (2, 3)), Match(3, (0, 3))]))
     for given, why in ((lacking, "{2, 3} is a match at 3"), (beside, "the expected matches follow seq=strict")):
         assert why_of(CaseResult(longer, "failed", given), {"seq": "strict"}).startswith(why)
+    by_policy = why_of(CaseResult(longer, "failed", beside), {"seq": "strict"}).splitlines()
+    assert "strict is “" in by_policy[1]
+    assert by_policy[-1] == "by this, {0, 3} at 3 is not expected"
+    derived = why_of(CaseResult(longer, "failed", lacking), choices_behind(longer, {"seq": "strict", "and": "events"}))
+    assert derived.startswith("{2, 3} is a match at 3 by seq=strict, as by the default meaning\n")
 
 
 @pytest.mark.thorough
@@ -898,12 +904,10 @@ def test_the_files_of_a_run_have_no_character_that_steers() -> None:
 
 def test_a_cause_is_described_by_its_value_and_the_definitions() -> None:
     """The values were told by their order, so that one had to count to find what at-most-5 is."""
-    cause = DefectCause("loop", "at-most-5", 3, 3)
-    assert axis_says(STORED_DEFECT, cause) == (
+    assert axis_says("cel", "loop", "at-most-5") == (
         "loop (rounds of an iteration): at-most-5 is “at most 5”, the default all is “any”"
     )
-    in_rows = replace(STORED_DEFECT, result=replace(STORED_WRONG, case=replace(STORED_CASE, language="row-pattern")))
-    assert axis_says(in_rows, replace(cause, axis="nulls")) == "nulls: the reading nulls"
+    assert axis_says("row-pattern", "nulls", "at-most-5") == "nulls: the reading nulls"
 
 
 def test_a_badge_shows_the_share_of_what_is_claimed() -> None:
