@@ -687,9 +687,10 @@ def near_misses(
     """Report how far each start of a match came: an event that takes the first step, and the steps that followed.
 
     The query is a sequence of single events, joined by `;` or `:`, with `+`, `{n}` and UNLESS around single events, in
-    windows, PARTITION BY and PER KEY. The report has the number of starts that reached each step. It also has the first
-    `limit` near misses, the deepest first, and the number of the others. A near miss has the partial match, the missing
-    step, and the event that is the cause, if there is one. Warns as `match` does; with `strict`, warnings are errors.
+    windows, PARTITION BY and PER KEY; or a sequence in EQL. The report has the number of starts that reached each step,
+    and the events of the step's types that are left out, with the reason. It also has the first `limit` near misses,
+    the deepest first, and the number of the others. A near miss has the partial match, the missing step, and the event
+    that is the cause, if there is one. Warns as `match` does; with `strict`, warnings are errors.
 
     >>> from cerify import near_misses
     >>> funnel = near_misses("A ; B WITHIN 10 seconds", [{"type": "A", "time": 0}, {"type": "B", "time": 12}])
@@ -698,15 +699,13 @@ def near_misses(
 
     Raises ParseError, IllFormed, InputError, Unsupported for any other query, BudgetExceeded.
     """
-    from cerify.explanations.near_misses import near_misses as followed
-
     require_kind("budget", budget, Budget, "a cerify.Budget")
     with budget.timed():
         lang, tree, S = read_query_and_events(query, events, language)
         text = _text_of(query)
         with errors_in(text), budget.timed():
             warn_of_misfits(lang, tree, S, text=text, strict=strict, stacklevel=2)
-            return followed(lang.deciders.cel_formula(tree, budget), S, limit, budget)
+            return lang.explanations.near_misses(tree, S, limit, budget)
 
 
 def _request(match: Any, valuation: Any, at: Any, count: Any) -> Request:

@@ -454,7 +454,7 @@ def _print_rows(made: OutputTable, args: MatchArguments) -> int:
 def _print_table(found: Iterator[Match], shown: Shown, limit: int, valuations: bool, results: bool) -> int:
     S, matches = shown.S, list(islice(found, limit + 1))
     if not matches:
-        echo(f"no match in {len(S)} events")
+        echo(f"no match in {len(S)} events{'; cerify explain QUERY FILE says why' if S else ''}")
         return 1
     with_open = shown.is_open is not None and any(map(shown.is_open, matches[:limit]))
     valuations &= not results or any(match.bindings for match in matches)

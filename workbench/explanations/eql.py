@@ -240,8 +240,17 @@ def missed_sequences(query: eql.EventSequence, S: Stream, limit: int) -> NearMis
             if one.kind in ("waiting", "overwritten"):
                 message += _close_call(query, steps, one, S)
             misses.append(NearMiss(one.positions[0], one.positions[:depth], texts[depth], cause, one.at, message))
-    left_out = len(funnel.stopped) - len(misses)
-    return NearMissReport(texts, tuple(reached), tuple(causes), (None,) * len(texts), tuple(misses), left_out, 0)
+    return NearMissReport(
+        texts,
+        tuple(reached),
+        tuple(causes),
+        (None,) * len(texts),
+        tuple(misses),
+        left_out=len(funnel.stopped) - len(misses),
+        unread=0,
+        candidates=tuple(step.passing for step in funnel.steps),
+        excluded=tuple({"without a key": step.keyless} if step.keyless else {} for step in funnel.steps),
+    )
 
 
 def _close_call(query: eql.EventSequence, steps: list[eql.SequenceStep], one: StoppedSequence, S: Stream) -> str:

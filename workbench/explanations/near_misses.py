@@ -7,6 +7,7 @@ The work is bounded; starts that were not examined are counted.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -17,11 +18,21 @@ from typing import Any, Literal
 from cerify.automata.evaluate.scope import Key, key_of, lookback_bounds, within_width
 from cerify.automata.evaluate.tables import classify
 from cerify.explanations.sequences import StepOfSequence, StepSequence, sequence_of
-from cerify.semantics.arguments import Budget, check_time, require_whole
+from cerify.semantics.arguments import Budget, check_time, require_whole, timed_items
 from cerify.semantics.cel.syntax import Formula
-from cerify.semantics.errors import InputError, Unsupported
-from cerify.semantics.events import TIME, Stream
-from cerify.semantics.predicates import Predicate, show_value
+from cerify.semantics.errors import InputError, InternalError, Unsupported
+from cerify.semantics.events import TIME, Event, Stream
+from cerify.semantics.predicates import (
+    Both,
+    Either,
+    Not,
+    OfType,
+    Predicate,
+    holds,
+    mentions,
+    show_predicate,
+    show_value,
+)
 from cerify.semantics.values import Value, plain, show_seconds
 
 Cause = Literal["forbidden", "not_next", "late", "filter", "open", "none", "overwritten"]
@@ -67,6 +78,8 @@ class NearMissReport:
     is the number of all starts. causes: for each step, the number of starts that stopped before it, by cause. nearest:
     for each step, the start and the event that took the step too late by the least, and their distance as text.
     left_out: the number of near misses beyond the limit of the list. unread: the number of starts beyond the budget.
+    candidates: for each step, the number of events of its types; in EQL, of events that pass its filter. excluded: for
+    each step, how many of these cannot take it, by reason, such as {"without user": 2}.
     """
 
     steps: tuple[str, ...]
@@ -76,6 +89,8 @@ class NearMissReport:
     misses: tuple[NearMiss, ...]
     left_out: int
     unread: int
+    candidates: tuple[int, ...]
+    excluded: tuple[dict[str, int], ...]
 
     @property
     def starts(self) -> int:
@@ -89,11 +104,18 @@ class NearMissReport:
 
     def json(self) -> dict[str, Any]:
         """Return the funnel as a JSON object."""
-        causes = zip(self.steps, self.reached, self.causes, self.nearest, strict=True)
+        steps = zip(self.steps, self.reached, self.causes, self.nearest, self.candidates, self.excluded, strict=True)
         return {
             "steps": [
-                {"step": step, "reached": reached, "missed": missed, "nearest": nearest and list(nearest[:2])}
-                for step, reached, missed, nearest in causes
+                {
+                    "step": step,
+                    "reached": reached,
+                    "missed": missed,
+                    "nearest": nearest and list(nearest[:2]),
+                    "candidates": candidates,
+                    "left_out": excluded,
+                }
+                for step, reached, missed, nearest, candidates, excluded in steps
             ],
             "misses": [
                 {
@@ -115,15 +137,25 @@ class NearMissReport:
     def show_sentences(self) -> Iterator[str]:
         """Yield sentences about the funnel, one for each step."""
         yield f"{self.starts:,} {_events(self.starts)} {_takes(self.starts)} the first step, {self.steps[0]}"
+        yield from self._show_excluded(0)
         for k in range(1, len(self.steps)):
             on, causes = self.reached[k], self.causes[k]
             line = f"{on:,} of these {'goes' if on == 1 else 'go'} on to {self.steps[k]}"
             said = [f"{number:,} {SAID[cause]}" for cause, number in causes.items() if number]
             yield f"{line}; {', '.join(said)}" if said else line
+            if self.steps[k] not in self.steps[:k]:
+                yield from self._show_excluded(k)
             if (nearest := self.nearest[k]) is not None:
                 yield f"  nearest: events {nearest[0]} and {nearest[1]}, {nearest[2]} apart"
         if self.unread:
             yield f"{self.unread:,} more starts were not examined, because the budget was used up"
+
+    def _show_excluded(self, k: int) -> Iterator[str]:
+        """Yield a sentence about the events that are left out at step k, if there are any."""
+        number, candidates = sum(self.excluded[k].values()), self.candidates[k]
+        if number:
+            reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.excluded[k].items())
+            yield f"  {number:,} of {candidates:,} such {_events(candidates)} left out: {reasons}"
 
 
 SAID: dict[Cause, str] = {
@@ -239,6 +271,7 @@ class _Search:
                 break
             self._follow(p, tally)
             read += 1
+        candidates, excluded = self._count_excluded()
         misses = [miss for _, miss in sorted(tally.misses, key=lambda pair: pair[0])]
         return NearMissReport(
             tuple(step.text for step in self.steps),
@@ -248,7 +281,35 @@ class _Search:
             tuple(misses[:limit]),
             max(0, len(misses) - limit),
             len(starts) - read,
+            candidates,
+            excluded,
         )
+
+    def _count_excluded(self) -> tuple[tuple[int, ...], tuple[dict[str, int], ...]]:
+        """Count for each step the events of its types, and by reason those that cannot take it."""
+        candidates, excluded = Counter[int](), [Counter[str]() for _ in self.steps]
+        steps: dict[str, list[int]] = {}
+        for k, step in enumerate(self.steps):
+            for R in step.types:
+                steps.setdefault(R, []).append(k)
+        for p, event in enumerate(timed_items(self.S)):
+            for k in steps.get(event.type, ()):
+                candidates[k] += 1
+                if not self.takes[p] >> k & 1:
+                    excluded[k][_why_failing(self.steps[k], event)] += 1
+                elif not self._may_take(p):
+                    excluded[k][self._why_left_out(event)] += 1
+        return tuple(candidates[k] for k in range(len(self.steps))), tuple(map(dict, excluded))
+
+    def _why_left_out(self, event: Event) -> str:
+        """Return the reason why an event is in no match: the first key or window for which it has no value."""
+        for a in (*self.scope.keys, *self.scope.attributes):
+            if key_of((a,), event) is None:
+                return f"without {a}"
+        for a, width in self.scope.widths:
+            if not within_width(width, [value := event.get(a)]):
+                return f"without {'' if value is None else 'a measurable '}{a}"
+        raise InternalError("every event with all keys and measurable values can be in a match")
 
     def _may_take(self, p: int) -> bool:
         return self._admitted[p] and self.streams[p] is not None and self.parts[p] is not None
@@ -416,6 +477,30 @@ class _Search:
                 distance = two - one
                 return float(distance), duration(distance) if a == TIME else f"{show_value(distance)} of {a}"
         return float(p - start), f"{p - start} events"
+
+
+def _why_failing(step: StepOfSequence, event: Event) -> str:
+    """Return the first part of a step's condition that an event of the right type does not satisfy, as a reason."""
+    ways = [conditions for P, _ in step.ways if _holds_type(conditions := tuple(_conjuncts(P)), event)]
+    if len(ways) != 1:
+        return "that satisfy no part of the choice"
+    failing = next(P for P in ways[0] if not holds(P, event))
+    missing = [a.name for a in mentions(failing) if event.get(a.name) is None]
+    if missing and not isinstance(failing, Not | Either):
+        return f"without {missing[0]}"
+    return f"where {show_predicate(failing)} does not hold"
+
+
+def _conjuncts(P: Predicate) -> Iterator[Predicate]:
+    if isinstance(P, Both):
+        yield from _conjuncts(P.left)
+        yield from _conjuncts(P.right)
+    else:
+        yield P
+
+
+def _holds_type(conditions: Sequence[Predicate], event: Event) -> bool:
+    return all(holds(P, event) for P in conditions if isinstance(P, OfType))
 
 
 def duration(seconds: float | Fraction) -> str:

@@ -686,7 +686,7 @@ def test_commands_take_files_of_rules(tmp_path: Path, run: Run) -> None:
     events = [("a", 0, "x"), ("b", 1, "x"), ("c", 9, "x"), ("c", 3, "y")]
     lines = [json.dumps({"@timestamp": f"2026-01-31T12:00:0{t}Z", "kind": k, "user": u}) for k, t, u in events]
     log.write_text("\n".join(lines))
-    assert run("match", str(rule), str(log))[:2] == (1, "no match in 4 events\n")
+    assert run("match", str(rule), str(log))[:2] == (1, "no match in 4 events; cerify explain QUERY FILE says why\n")
     status, out, _ = run("explain", str(rule), str(log), "--at", "1")
     assert status == 1
     assert "2 of 3 rules occur within 5s before event 1" in out

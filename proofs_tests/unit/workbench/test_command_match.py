@@ -92,7 +92,8 @@ def test_a_selection_is_the_operator_around_the_query(language: str, query: str,
 
 def test_nothing_found_is_no(figure_1: str, run: Run) -> None:
     assert run("match", "T FILTER T.tmp > 1000", figure_1, "--json") == (1, "", "")
-    assert run("match", "T FILTER T.tmp > 1000", figure_1) == (1, "no match in 9 events\n", "")
+    said = "no match in 9 events; cerify explain QUERY FILE says why\n"
+    assert run("match", "T FILTER T.tmp > 1000", figure_1) == (1, said, "")
 
 
 def test_a_query_that_can_never_match_is_said_to_be_by_explain_as_by_match(figure_1: str, run: Run) -> None:

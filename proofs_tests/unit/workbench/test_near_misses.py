@@ -140,6 +140,61 @@ def test_the_funnel_in_words() -> None:
     ]
 
 
+NEVER = [
+    ("cart", "x", None),
+    ("cart", "x", 12),
+    ("cart", "y", 40),
+    ("cart", None, 99),
+    ("pay", None, 99),
+    ("pay", "x", 99),
+]
+
+
+@pytest.mark.parametrize(
+    ("query", "language", "first", "second"),
+    [
+        ("cart ; pay PER KEY [u]", "cel", (3, 4, {"without u": 1}), {"without u": 1}),
+        ("cart ; pay PARTITION BY [u]", "cel", (3, 4, {"without u": 1}), {"without u": 1}),
+        ("cart ; pay FILTER cart[p > 50]", "cel", (1, 4, {"where p > 50 does not hold": 2, "without p": 1}), {}),
+        (
+            "cart ; pay FILTER cart[p > 50] PER KEY [u]",
+            "cel",
+            (0, 4, {"without u": 1, "without p": 1, "where p > 50 does not hold": 2}),
+            {"without u": 1},
+        ),
+        ("cart ; pay WITHIN 50 [p]", "cel", (3, 4, {"without p": 1}), {}),
+        ("cart ; pay WITHIN 50 [u]", "cel", (0, 4, {"without u": 1, "without a measurable u": 3}), None),
+        ("(cart[p > 50] OR cart[p < 20]) ; pay", "cel", (2, 4, {"that satisfy no part of the choice": 2}), {}),
+        ("sequence by u [cart where true] [pay where true]", "eql", (3, 4, {"without a key": 1}), {"without a key": 1}),
+    ],
+)
+def test_events_that_are_left_out_have_a_reason(
+    query: str, language: str, first: tuple[int, int, dict[str, int]], second: dict[str, int] | None
+) -> None:
+    """An event without a key, without a window's value, or that fails the filter does not take a step."""
+    S = Stream(
+        Event(R, {name: value for name, value in (("u", u), ("p", p)) if value is not None}) for R, u, p in NEVER
+    )
+    steps = cerify.near_misses(query, S, language=language).json()["steps"]
+    assert (steps[0]["reached"], steps[0]["candidates"], steps[0]["left_out"]) == first
+    assert second is None or steps[1]["left_out"] == second
+
+
+def test_misses_and_explain_say_what_is_left_out(tmp_path: Path, run: Run) -> None:
+    log = tmp_path / "anonymous.csv"
+    log.write_text("type,u,price\ncart,,99\ncart,a,12\npay,,99\n", encoding="utf-8")
+    query = "cart[price > 50] ; pay PER KEY [u]"
+    said = [
+        "0 events take the first step, cart",
+        "2 of 2 such events left out: 1 without u, 1 where price > 50 does not hold",
+        "0 of these go on to pay",
+        "1 of 1 such event left out: 1 without u",
+    ]
+    assert [line.strip() for line in run("misses", query, str(log))[1].splitlines()] == said
+    assert [line.strip() for line in run("explain", query, str(log))[1].splitlines()][2:6] == said
+    assert run("match", query, str(log))[1] == "no match in 3 events; cerify explain QUERY FILE says why\n"
+
+
 def test_a_step_that_may_come_again_comes_next_to_the_one_after() -> None:
     S = Stream(map(Event, "ABDBC"))
     assert near_misses(parse("(A : B+) : C"), S).completed == 1
