@@ -326,7 +326,8 @@ class LogSearch:
         self.coerced = list(dict.fromkeys(one for q in queries for *_, some in _coercions(q) for one in some.items()))
         self.tested = [name for name in dict.fromkeys(fields_) if name not in known and not name.endswith(NULL)]
         self.null = list(dict.fromkeys(name for rule in self.detections for name in _fields_with_null(rule)))
-        nodes = (node for rule in self.detections for node in subtrees(rule.condition))
+        nodes = [node for rule in self.detections for node in subtrees(rule.condition)]
+        self.networks = list(dict.fromkeys(pair for node in nodes for pair in _texts_like_addresses(node)))
         self._bounds_compared: dict[str, list[float]] = {}
         for node in nodes:
             match node:
@@ -764,10 +765,12 @@ class LogSearch:
         return (one for one in dict.fromkeys((*named, tuple(self.groups))) if len(set(one)) > 1)
 
     def _coerced(self, draft: _Draft) -> list[_Draft]:
-        """Return the planned event with one value replaced that an engine may convert: a number by its text, or a text
-        by the text in the other case.
+        """Return the planned event with one value replaced that an engine may convert.
+
+        A number becomes its text, a text the text in the other case, and an address a text that only begins like one.
         """
-        found, attributes = [], draft.event(BEGIN).attributes
+        found = [draft.having(name, text) for name, text in self.networks]
+        attributes = draft.event(BEGIN).attributes
         for name, change in self.coerced:
             own = attributes.get(name)
             if change is _in_lower_case and isinstance(own, str):
@@ -1313,6 +1316,16 @@ def compare_networks_as_texts(condition: eql.Condition) -> eql.Condition:
     return eql.ValueLookup("like~", children(condition)[0], tuple(texts)) if texts else condition
 
 
+def _texts_like_addresses(condition: eql.Condition) -> Iterator[tuple[str, str]]:
+    """Yield the field of a network with texts that are no addresses, but begin like those of the network."""
+    if isinstance(condition, CONNECTIVES):
+        return
+    match compare_networks_as_texts(condition):
+        case eql.ValueLookup("like~", eql.EventField(name), texts) if isinstance(condition, eql.FunctionCall):
+            begins = (str(text)[:-1] for text in texts[:MOST_TEXTS] if str(text).endswith("*"))  # not a single address
+            yield from ((name, f"{begin}x") for begin in begins)
+
+
 def _other_patterns(pattern: str) -> Iterator[str]:
     """Yield the regular expressions that lack one anchor, or in which a part may occur once more or less often."""
     parts = QUANTIFIER.findall(pattern)
@@ -1407,13 +1420,21 @@ def _in_lower_case(value: Value) -> Value:
 
 
 def _coercing_judges(query: sigma.SigmaQuery) -> Iterator[tuple[str, Judge]]:
-    """Yield a description of each set of conversions, with a judge that makes these conversions."""
+    """Yield a description of each set of conversions, with a judge that makes them.
+
+    The last ones compare addresses as texts that begin like a network.
+    """
 
     def judged(raised: Judge, changes: Mapping[str, Coercion], log: Sequence[Event]) -> list[SigmaAlert]:
         own = ({n + CONVERTED: f(e.attributes[n]) for n, f in changes.items() if n in e.attributes} for e in log)
         return raised([Event(e.type, {**e.attributes, **copies}) for e, copies in zip(log, own, strict=True)])
 
     yield from ((words, partial(judged, judge(changed), changes)) for words, changed, changes in _coercions(query))
+    detections = (rule for rule in sigma.rules_of(query) if isinstance(rule, sigma.SigmaDetection))
+    for rule in detections:
+        if any(text for node in subtrees(rule.condition) for text in _texts_like_addresses(node)):
+            other = replace(rule, condition=compare_networks_as_texts(rule.condition))
+            yield f"{rule.name}: addresses are compared as texts with networks", judge(_with_rule(query, rule, other))
 
 
 def _without_rule(rule: sigma.SigmaCorrelation, i: int) -> sigma.SigmaCorrelation:

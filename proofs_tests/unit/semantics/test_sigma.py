@@ -1653,7 +1653,8 @@ def test_sums_of_no_numbers_and_alerts_without_fields() -> None:
     ("detection", "said"),
     [
         ({"s": {"ip|cidr": "10.0.0.0/15"}, "o": {"k": "x"}, "condition": "o and not s"},
-         {"parentheses lost around the texts of networks", "/14", "/16", "the text 10*"}),
+         {"parentheses lost around the texts of networks", "/14", "/16", "the text 10*", "are compared as texts"}),
+        ({"s": {"ip|cidr": "10.1.2.3/32"}, "condition": "s"}, {"/31"}),
         ({"s": {"k": "x", "m": "y"}, "o": {"n": 1}, "condition": "o and not 1 of s*"}, {"parentheses lost after not"}),
         ({"s": {"k": "x"}, "t": {"m": "y"}, "o": {"n": 1}, "condition": "o and (s or t)"},
          {"parentheses lost around or"}),

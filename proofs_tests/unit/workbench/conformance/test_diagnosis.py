@@ -1368,6 +1368,14 @@ def test_a_search_that_ends_early_describes_what_it_found_and_tries_it_on_the_ot
     assert rest.description == "the search stopped after 1 s"
 
 
+def test_a_network_that_is_compared_as_a_text_is_named(tmp_path: Path) -> None:
+    """No log had a text that begins like an address, on which alone the two differ."""
+    text = RULE.format("event_count", ", group-by: [User], condition: {gte: 2}")
+    text = text.replace("Kind: a}", "Kind: a, Host|cidr: 10.20.0.0/16}")
+    found, _, _ = rule_defects({"networks": "texts"}, "positions", text, folder=tmp_path)
+    assert [defect.likeliest for defect in found] == [("networks", "texts")]
+
+
 GROUPED = RULE.format("event_count", ", group-by: [Host], condition: {gte: 2}")
 
 
