@@ -538,6 +538,11 @@ class Peeler:
             return False
         return not self.explains(result)
 
+    def _kinds(self, query: Any, S: Stream, like: Failing) -> frozenset[FailureKind]:
+        """Return the kinds of difference in the engine's answer to a query and stream on which it fails."""
+        result = self.result(query, S, like.origin.case)
+        return frozenset({like.kind}) if result is None else kinds_of(result)
+
     def result(self, query: Any, S: Stream, origin: Case) -> CaseResult | None:
         """Return the engine's result on a query and a stream; each is run at most once.
 
@@ -723,13 +728,19 @@ class Peeler:
         return min(found, key=_weight)
 
     def _shrunk(self, start: Failing, blamed: Elements) -> Failing:
-        """Return a smaller case with the same blamed elements and no new element."""
+        """Return a smaller case with the same blamed elements, no new element, and no new kind of difference.
+
+        A new kind is another fault, such as one that two steps of one event type show and two of different types hide.
+        """
         language = LANGUAGES[start.origin.case.language]
         allowed, best = elements(language, start.query, start.S), start
+        kinds = self._kinds(start.query, start.S, start)
 
         def differs(query: Any, S: Stream) -> bool:
             nonlocal best
             if not blamed <= elements(language, query, S) <= allowed or not self.fails(query, S, start):
+                return False
+            if not self._kinds(query, S, start) <= kinds:
                 return False
             other = replace(start, query=query, S=S)
             if any(self._failing_without(other, e) is not None for e in blamed):

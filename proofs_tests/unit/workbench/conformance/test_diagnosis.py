@@ -521,6 +521,23 @@ def test_a_fault_of_two_constructs_together_does_not_hide_a_choice() -> None:
     assert not _doubt(ChoiceScorer(Choices("cel"), [*results, spread]), [], [choice], failing[0], failing)
 
 
+def one_event_twice(case: Case, *_: object) -> CaseResult:
+    """What an engine answers that takes the last event, and lets one event take two steps of one type."""
+    found = recorded({"seq": "next-from-right"}, case)
+    if (same := re.fullmatch(r"(\w+) ; \1", case.query)) is None:
+        return found
+    given = [Match(n, (n,)) for n, event in enumerate(case.events) if event["type"] == same[1]]
+    return CaseResult(case, "passed" if given == case.matches else "failed", given)
+
+
+def test_a_case_does_not_shrink_to_one_that_shows_another_fault() -> None:
+    """Of A ; B on A A B the smallest case was A ; A on A A, where the engine reports single events."""
+    events, expected = [{"type": name} for name in "AAB"], [Match(2, (0, 2)), Match(2, (1, 2))]
+    asked = Case("", "seq", "", "cel", "A ; B", {"A": {}, "B": {}}, events, "matches", expected)
+    (kernel,) = Peeler(one_event_twice).kernels([one_event_twice(asked)])
+    assert (kernel.result.case.query, kernel.result.matches) == ("A ; B", [Match(2, (1, 2))])
+
+
 def test_wrong_matches_without_a_cause_are_not_called_explained() -> None:
     case = Case("one", "seq", "", "cel", "A ; A", {"A": {}}, [{"type": "A"}] * 2, "matches", [Match(1, (0, 1))])
     result = CaseResult(case, "failed", [])
