@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import cerify
 from cerify.automata.cea.model import CEA, io_determinize, minimized
+from cerify.automata.evaluator import Evaluator
 from cerify.equivalence.generate import cel as generate
 from cerify.languages import DEFAULT, LanguageName, language_of
 from cerify.languages.language import EvaluatorName, Options
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 
 Cell: TypeAlias = str | int | float | None
 Row: TypeAlias = dict[str, Cell]
+
+RUNS = 5  # timed runs of an evaluator
 
 
 @dataclass(frozen=True)
@@ -113,26 +116,29 @@ def evaluation(evaluator: EvaluatorName | str) -> Measure:
     """Return a measure of one evaluator on the stream, in columns that begin with its name.
 
     matches: their number. nodes and visited: nodes made and states visited (see Evaluator.counters). update: seconds
-    per event to read the stream and count the matches, which are not built if the evaluator supports that. delay:
-    seconds per match to build the matches, which is the additional time of a run that builds them.
+    of processor time per event to read the stream without listing a match. delay: seconds of processor time per match
+    to list all matches, which is the additional time of a run that lists them. The first run, in which code is compiled
+    and tables are built, is not timed; each time is the median of five runs.
     """
 
     def measure(case: ExperimentCase, budget: Budget) -> Row:
-        language = language_of(case.query)
+        want = Want(Options("matches", budget), evaluator, batches=True)
+        made = plan(language_of(case.query), case.query, case.stream.schema, want)
+        first = made.batches
+        if first is None:
+            raise next(iter(made.why_not.values()))
 
-        def timed(counting: bool) -> tuple[float, int, Any]:
-            made = plan(
-                language, case.query, case.stream.schema, Want(Options("matches", budget), evaluator, batches=True)
-            )
-            if made.batches is None:
-                raise next(iter(made.why_not.values()))
-            start = time.perf_counter()
-            read = made.batches.count(case.stream) if counting else len(made.batches.push(case.stream))
-            number = read + len(made.batches.finish())
-            return time.perf_counter() - start, number, made.batches.counters
+        def read(machine: Evaluator, listing: bool) -> int:
+            return len(machine.push(case.stream, None if listing else 0)) + len(machine.finish() if listing else ())
 
-        reading, _, _ = timed(counting=True)
-        whole, matches, counters = timed(counting=False)
+        def run_seconds(listing: bool) -> float:
+            machine = first.fresh()
+            start = time.process_time()
+            read(machine, listing)
+            return time.process_time() - start
+
+        matches, counters = read(first, True), first.counters
+        reading, whole = (median(run_seconds(listing) for _ in range(RUNS)) for listing in (False, True))
         return {
             f"{evaluator}.matches": matches,
             f"{evaluator}.nodes": counters.nodes,

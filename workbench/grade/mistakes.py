@@ -122,7 +122,7 @@ OPERATORS: Mapping[str, tuple[str, str]] = {
         "your formula does not report all events, or it leaves out the wrong events",
     ),
     **dict.fromkeys(
-        ("correlated", "equivalence", "partition", "exists", "equated"),
+        ("correlated", "equivalence", "partition", "perkey", "exists", "equated"),
         (
             "the sentence compares two events with each other",
             "your formula compares events with each other in a way that the sentence does not",

@@ -329,6 +329,31 @@ def test_a_hint_is_true_of_the_answer(id_: str, text: str, hint: str) -> None:
     assert hint in grade.mistake.hint
 
 
+@pytest.mark.parametrize(
+    ("answer", "hint"),
+    [
+        ("(cart ; pay) PER KEY [user] WITHIN 1801 seconds", "look at the numbers"),
+        ("(cart ; pay) PARTITION BY [user] WITHIN 1801 seconds", "look at the numbers"),
+        ("(cart ; pay) WITHIN 1800 seconds", "the sentence compares two events with each other"),
+        ("(cart : pay) PER KEY [user] WITHIN 1800 seconds", "your formula allows no event in between"),
+    ],
+)
+@pytest.mark.parametrize("key", ["PARTITION BY", "PER KEY"])
+def test_per_key_compares_events_as_partition_by_does(key: str, answer: str, hint: str, tmp_path: Path) -> None:
+    types = {"user": "string", "time": "timestamp"}
+    line = {
+        "id": "shop",
+        "sentence": "A cart and a later pay of the same user, at most 30 minutes apart.",
+        "schema": {"cart": types, "pay": types},
+        "answers": [f"(cart ; pay) {key} [user] WITHIN 30 minutes"],
+    }
+    file = tmp_path / "own.jsonl"
+    file.write_text(json.dumps(line), encoding="utf-8")
+    grade = graded(exercise("shop", file), answer)
+    assert isinstance(grade, WrongAnswer)
+    assert hint in grade.mistake.hint
+
+
 def test_a_hint_about_the_pattern_is_left_out_where_the_mistake_is_in_the_conditions() -> None:
     greedy, compared = (run("row-falls", rows(*one)).stdout for one in (("A B+?",), ("A B+", "B AS price < A.price")))
     assert greedy.splitlines()[-1] == f"hint: {exercise('row-falls').hint}"

@@ -35,6 +35,16 @@ def test_all_evaluators_are_measured_alike(evaluator: str) -> None:
     assert row[f"{evaluator}.update"] > 0  # type: ignore[operator]
 
 
+def test_the_time_of_an_event_does_not_grow_with_the_number_of_matches() -> None:
+    """`A ; B` has quadratically many matches; the time to read an event stays the same."""
+    measures = [evaluation("automaton")]
+    runs = [experiment(use_queries({"q": "A ; B"}, stream("A B " * n)), measures) for n in (50, 400)]
+    rows = [row for run in runs for row in run.rows]
+    short, long = (row["automaton.update"] for row in rows)
+    assert rows[1]["automaton.matches"] == 400 * 401 // 2
+    assert long < 2.5 * short  # type: ignore[operator]
+
+
 def test_other_languages() -> None:
     (row,) = experiment(use_queries({"q": "prior(A, B)"}, stream("A B"), "event-expression"), [sizes]).rows
     assert (row["states"], row["minimal"]) == (None, 3)
