@@ -121,7 +121,7 @@ def row_patterns(quick: bool) -> Iterator[Figure]:
             f"rows.output.{name}",
             rows,
             "rows/s",
-            lambda clause=clause: cerify.match(clause, S.table, language="row-pattern", output="rows"),  # type: ignore[misc]
+            partial(cerify.match, clause, S.table, language="row-pattern", output="rows", budget=Budget(matches=rows)),
             "falls in compiled loops",
             lambda: CompiledRun(parse(f"MATCH_RECOGNIZE ({QUERIES['falls']})"), S).count(),
             target="≥ 8e+06",
