@@ -38,7 +38,7 @@ from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import TIME, Event, Match, Stream
 from cerify.semantics.packages import installed
 from cerify.semantics.patterns import NotCovered, PatternError, match_same_texts
-from cerify.semantics.schemas import FIELD, NULL
+from cerify.semantics.schemas import FIELD, NULL, field_name
 from cerify.semantics.sigma import syntax as sigma
 from cerify.semantics.sigma.denote import DetectionTests, SigmaAlert, alerts_of, detection_test, satisfies
 from cerify.semantics.sigma.parse import parse, show_documents
@@ -178,11 +178,11 @@ def sigma_to_cel(query: sigma.SigmaQuery) -> Formula:
         raise Unsupported("several rules raise alerts; translate them one by one")
     if there := [name for one in sigma.rules_of(query) for name in _fields_with_null(one)]:
         raise Unsupported(
-            f"{sigma.field_name(there[0])}|exists cannot be translated: it is true of a field that is null, but in CEL "
+            f"{field_name(there[0])}|exists cannot be translated: it is true of a field that is null, but in CEL "
             "a null is absent"
         )
     if own := [name for one in sigma.rules_of(query) for name in attributes_in(one) if name.endswith(FIELD)]:
-        name = sigma.field_name(own[0])
+        name = field_name(own[0])
         raise Unsupported(f"the field {name} cannot be translated: in CEL, {name} is the {name} of the event itself")
     (rule,) = query.rules
     if isinstance(rule, sigma.SigmaDetection):
@@ -1092,7 +1092,7 @@ def _with_other_fields(condition: eql.Condition, names: Sequence[str]) -> Iterat
         case eql.FieldComparison("==", eql.EventField(one), eql.EventField(two)):
             other = next((name for name in names if name not in (one, two)), None)
             if other is not None:
-                words = f"fieldref: {sigma.field_name(other)} in {sigma.show_condition(condition)}"
+                words = f"fieldref: {field_name(other)} in {sigma.show_condition(condition)}"
                 yield words, eql.FieldComparison("==", condition.left, eql.EventField(other))
         case eql.AllConditions() | eql.AnyConditions() | eql.NegatedCondition():
             below = children(condition)
@@ -1134,7 +1134,7 @@ def _mutants(rule: sigma.SigmaCorrelation) -> Iterator[tuple[str, sigma.SigmaCor
     for field in dict.fromkeys(rule.values[0] if len(rule.values[0]) > 1 else ()):
         place = rule.values[0].index(field)
         fewer = tuple((*names[:place], *names[place + 1 :]) for names in rule.values)
-        yield f"{rule.name}: {sigma.field_name(field)} not counted", replace(rule, values=fewer)
+        yield f"{rule.name}: {field_name(field)} not counted", replace(rule, values=fewer)
     other_kind = {"temporal": "temporal_ordered", "temporal_ordered": "temporal", "value_count": "event_count"}
     if rule.kind in other_kind:
         yield f"{rule.name}: type {other_kind[rule.kind]}", replace(rule, kind=other_kind[rule.kind])  # type: ignore[arg-type]
@@ -1167,7 +1167,7 @@ def _other_groups(rule: sigma.SigmaCorrelation) -> Iterator[tuple[str, sigma.Sig
     for name in tested if len(detections) == len(rule.rules) else ():
         if name not in known and not name.endswith(NULL):  # a null has no value for a group
             keys = tuple((*fields, name) for fields in rule.keys)
-            own = sigma.field_name(name)
+            own = field_name(name)
             yield f"{rule.name}: grouped by {own} too", replace(rule, group_by=(*rule.group_by, own), keys=keys)
     for i, name in enumerate(rule.group_by):
         others = dict.fromkeys((*(fields[i] for fields in rule.keys), name))
@@ -1176,7 +1176,7 @@ def _other_groups(rule: sigma.SigmaCorrelation) -> Iterator[tuple[str, sigma.Sig
                 if other != fields_[i]:
                     changed = (*fields_[:i], other, *fields_[i + 1 :])
                     keys = (*rule.keys[:j], changed, *rule.keys[j + 1 :])
-                    yield f"{rule.name}: {name} is {sigma.field_name(other)} in {part.name}", replace(rule, keys=keys)
+                    yield f"{rule.name}: {name} is {field_name(other)} in {part.name}", replace(rule, keys=keys)
 
 
 def mistakes_of_converters(condition: eql.Condition) -> Iterator[tuple[str, eql.Condition]]:
@@ -1365,7 +1365,7 @@ def _coercions(query: sigma.SigmaQuery) -> Iterator[tuple[str, sigma.SigmaQuery,
             for name in dict.fromkeys(n.left.name for n in signed if isinstance(n.left, eql.EventField)):
                 there = [node for node in signed if node.left == eql.EventField(name)]
                 other = replace(rule, condition=_with_copies(rule.condition, there))
-                text = f"texts in {sigma.field_name(name)} are"
+                text = f"texts in {field_name(name)} are"
                 changed.append((f"{text} compared as numbers", other, {name: _as_number}))
                 changed.append((f"{text} more than numbers", other, {name: _above_numbers}))
             for node in compared:
@@ -1377,7 +1377,7 @@ def _coercions(query: sigma.SigmaQuery) -> Iterator[tuple[str, sigma.SigmaQuery,
         elif rule.kind in sigma.NUMERIC:
             for name in dict.fromkeys(field for names in rule.values for field in names):
                 values = tuple(tuple(n + CONVERTED * (n == name) for n in names) for names in rule.values)
-                text = f"texts in {sigma.field_name(name)} are numbers"
+                text = f"texts in {field_name(name)} are numbers"
                 changed.append((text, replace(rule, values=values), {name: _as_number}))
         yield from ((f"{rule.name}: {text}", _with_rule(query, rule, new), changes) for text, new, changes in changed)
 
@@ -1627,10 +1627,10 @@ def _readings_without_effect(query: sigma.SigmaQuery) -> Iterator[str]:
                     needed["null_values=kept"] |= {(number, name) for name in values}
                 elif keys or values:
                     needed["null_groups=joined"] |= {
-                        (-1, name) for name in keys if sigma.field_name(name) not in part.group_by
+                        (-1, name) for name in keys if field_name(name) not in part.group_by
                     }
                     needed["null_values=kept"] |= {
-                        (-1, name) for name in values if sigma.field_name(name) not in part.group_by
+                        (-1, name) for name in values if field_name(name) not in part.group_by
                     }
     filters = [eql.EventFilter(None, rule.condition) for rule in detections]
     names = list(dict.fromkeys(name for pairs in needed.values() for _, name in pairs))

@@ -27,7 +27,7 @@ from cerify.semantics.events import TIME, TYPE, Event, Stream
 from cerify.semantics.file_shapes import PACKED, require_known_kind, unpacked
 from cerify.semantics.files import STDIN, expand_pattern, naming_file, open_source
 from cerify.semantics.json_events import parse_json
-from cerify.semantics.schemas import FIELD, NULL, named_values
+from cerify.semantics.schemas import FIELD, NULL, attribute_of, field_name, named_values
 from cerify.semantics.tables import SAVE_AS_UTF_8, CsvSource, what_else
 from cerify.semantics.values import FRACTION, INT64, Value, parse_time
 
@@ -179,7 +179,7 @@ def document_of_event(event: Event) -> dict[str, Any]:
         document[TIMESTAMP] = timestamp_of(time)
     arrays: dict[str, list[Any]] = {}
     for name, value in event.attributes.items():
-        own = name.replace(FIELD, "", 1)
+        own = field_name(name)
         base, bracket, _ = own.partition("[")
         if own.endswith(NULL):
             arrays.setdefault(own.removesuffix(NULL), [])
@@ -207,14 +207,14 @@ def shown_fields(event: Event) -> Iterator[tuple[str, Value | None]]:
     [('time', 'noon')]
     """
     time = event.attributes.get(TIME)
-    own = event.attributes.get(TIME + FIELD, time)
+    own = event.attributes.get(attribute_of(TIME), time)
     for name, value in named_values(event):
         if name == TIME:
             is_shown = own == time and TIMESTAMP not in event.attributes
         else:
-            is_shown = (name, value) not in ((TYPE + FIELD, event.type), (TIME + FIELD, time))
+            is_shown = (name, value) not in ((attribute_of(TYPE), event.type), (attribute_of(TIME), time))
         if is_shown:
-            yield name.replace(FIELD, "", 1), value
+            yield field_name(name), value
 
 
 def _set_nested(document: dict[str, Any], name: str, value: Any) -> None:

@@ -31,6 +31,21 @@ An event may have no time.
 """
 
 
+def attribute_of(name: str) -> str:
+    """Return the name of the attribute that has a document's field (see `FIELD`); `field_name` inverts it.
+
+    >>> from cerify.semantics.schemas import attribute_of
+    >>> attribute_of("time"), attribute_of("user.name")
+    ('time[field]', 'user.name')
+    """
+    return name + FIELD if name in (TYPE, TIME) else name
+
+
+def field_name(attribute: str) -> str:
+    """Return the name of the document's field that an attribute has; the inverse of `attribute_of`."""
+    return attribute.replace(FIELD, "", 1)
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """An event: its type, and the values of its attributes. The mapping has no entry for an absent attribute."""

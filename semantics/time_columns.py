@@ -25,7 +25,7 @@ from cerify.semantics.arguments import did_you_mean, require_kind
 from cerify.semantics.errors import IllFormed, InputError, InputWarning
 from cerify.semantics.nanoseconds import time_at_nanoseconds
 from cerify.semantics.packages import pa, pc
-from cerify.semantics.schemas import FIELD, TIME, TYPE, Schema
+from cerify.semantics.schemas import TIME, TYPE, Schema, attribute_of
 from cerify.semantics.values import (
     FRACTION,
     NANOSECONDS_OUT_OF_RANGE,
@@ -142,7 +142,7 @@ class FieldReading:
     def own_fields(self, names: Iterable[str]) -> dict[str, str]:
         """Map the fields that reserved names hide to the attributes that keep them; nothing without `keep_fields`."""
         meant = {self.type_column, self.time_column or TIME, TYPE, TIME} if self.keep_fields else set()
-        return {name: name + FIELD if name in (TYPE, TIME) else name for name in names if name in meant}
+        return {name: attribute_of(name) for name in names if name in meant}
 
     def timed_fields(self, schema: Schema) -> dict[str, TimeReading]:
         """Return the attributes whose values become times under a schema, with the way to read them.

@@ -55,8 +55,7 @@ SECTIONS = (
     (
         "Beside rustevex",
         "pip",
-        "By 100 keys in 30 seconds, from Arrow columns to matches in Arrow: `sequence` is two steps, `three` three, "
-        "and `absence` two steps without a third type in between.",
+        "By 100 keys in 30 seconds, from Arrow to Arrow: two steps, three steps, two without a third type.",
     ),
     ("Listing and counting", "enumerate count", "Matches of three events, as Arrow lists or only counted."),
     (
@@ -74,8 +73,8 @@ SECTIONS = (
     (
         "MATCH_RECOGNIZE",
         "rows",
-        "`rows` finds the matches and the label of each row; `.output` is the whole call `cerify.match(..., "
-        'output="rows")`, with one row or all rows per match; `.readable` and `.memory` are the evaluator in Python.',
+        '`.output` is the whole call `cerify.match(..., output="rows")`, with one or all rows per match; `.readable` '
+        "and `.memory` are the evaluator in Python.",
     ),
     (
         "Two cores",
@@ -86,9 +85,8 @@ SECTIONS = (
     (
         "Files",
         "parquet text counted matched",
-        "From the path of a file to its matches (`.list`: all, in arrays; `.count`: only counted). `counted` and "
-        "`matched` are `cerify.count` and `cerify.match` of a Parquet file, `.json` is the command with `--json`, and "
-        "`.written` writes the matches to a file.",
+        "From the path of a file to its matches (`.list`: all; `.count`: only counted). `counted` and `matched` are "
+        "`cerify.count` and `cerify.match`; `.json` prints lines, `.written` writes a file.",
     ),
     (
         "Whole commands",

@@ -40,6 +40,7 @@ from cerify.semantics.eql.functions import fold
 from cerify.semantics.eql.reading import EqlReading
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Event
+from cerify.semantics.schemas import attribute_of
 from cerify.semantics.sigma.reading import SPECIFICATION, SigmaCase, SigmaReading, SigmaWindow
 from cerify.semantics.sigma.syntax import (
     TEMPORAL,
@@ -48,7 +49,6 @@ from cerify.semantics.sigma.syntax import (
     SigmaQuery,
     SigmaRule,
     Threshold,
-    attribute_of,
 )
 from cerify.semantics.trees import children, rebuilt
 from cerify.semantics.values import Microseconds, Value, kind

@@ -17,6 +17,7 @@ from cerify.semantics.eql import syntax as eql
 from cerify.semantics.errors import CerifyError, IllFormed, ParseError, Span, Unsupported
 from cerify.semantics.packages import naming_extras
 from cerify.semantics.predicates import find_nearest_name
+from cerify.semantics.schemas import attribute_of, field_name
 from cerify.semantics.sigma.syntax import (
     KINDS,
     TEMPORAL,
@@ -25,8 +26,6 @@ from cerify.semantics.sigma.syntax import (
     SigmaQuery,
     SigmaRule,
     Threshold,
-    attribute_of,
-    field_name,
     has_field,
     rules_of,
 )

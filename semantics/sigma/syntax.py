@@ -12,7 +12,7 @@ from dataclasses import field
 from typing import ClassVar, Literal, TypeAlias, get_args
 
 from cerify.semantics.eql import syntax as eql
-from cerify.semantics.schemas import FIELD, NULL, TIME, TYPE
+from cerify.semantics.schemas import NULL, field_name
 from cerify.semantics.trees import Tree, children, rebuilt
 
 CorrelationKind: TypeAlias = Literal[
@@ -90,20 +90,6 @@ def rules_of(query: SigmaQuery) -> Iterator[SigmaRule]:
 
     for rule in query.rules:
         yield from below(rule)
-
-
-def attribute_of(name: str) -> str:
-    """Return the name of the attribute that has a document's field (see `FIELD`); `field_name` inverts it.
-
-    >>> attribute_of("time"), attribute_of("user.name")
-    ('time[field]', 'user.name')
-    """
-    return name + FIELD if name in (TYPE, TIME) else name
-
-
-def field_name(attribute: str) -> str:
-    """Return the name that a rule has for the field of an attribute."""
-    return attribute.replace(FIELD, "", 1)
 
 
 def has_field(name: str) -> eql.Condition:

@@ -191,7 +191,7 @@ LINES = 24  # lines of an explanation that are shown
 
 
 def why_of(result: CaseResult, held: Mapping[str, str] = {}) -> str:
-    """Return as text why the first match that differs is one or is not; "" if there is no such text.
+    """Explain why the first differing match is a match, or why it is not; return "" without an explanation.
 
     held: the choices of a policy or a reading that concern the query (see `choices_behind`). If they change whether
     this match is expected, the text says what they mean. Otherwise it is the derivation by the definition of the

@@ -36,7 +36,7 @@ from cerify.semantics.eql.conditions import (
 from cerify.semantics.eql.denote import matches_of
 from cerify.semantics.errors import InputError, Unsupported, shortened
 from cerify.semantics.events import ComplexEvent, Event, Match, Stream
-from cerify.semantics.schemas import FIELD, NULL
+from cerify.semantics.schemas import NULL, field_name
 from cerify.semantics.values import Value, show_seconds
 
 NEAREST = 3  # the most nearest matches that are listed
@@ -330,7 +330,7 @@ def values_text(condition: eql.Condition, event: Event, keeps_nulls: bool = Fals
         return "absent or null" if not keeps_nulls else "null" if f"{name}{NULL}" in event.attributes else "absent"
 
     names = dict.fromkeys(field.name.removesuffix(NULL) for field in eql.fields_of(condition))
-    said = ((name.replace(FIELD, "", 1), _value_text(values_in(event, name), absent(name))) for name in names)
+    said = ((field_name(name), _value_text(values_in(event, name), absent(name))) for name in names)
     return ", ".join(f"{name} is {text}" for name, text in said) or "it names no field"
 
 

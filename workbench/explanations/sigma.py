@@ -28,7 +28,7 @@ from cerify.semantics.eql.conditions import condition_test, own_values_of
 from cerify.semantics.eql.reading import ELASTIC, EqlReading
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import ComplexEvent, Event, Stream
-from cerify.semantics.schemas import NULL
+from cerify.semantics.schemas import NULL, field_name
 from cerify.semantics.sigma.denote import COMPARE, SECOND, AlertOccurrence, Group, LogOfRules, SigmaAlert
 from cerify.semantics.sigma.syntax import (
     NUMERIC,
@@ -38,7 +38,6 @@ from cerify.semantics.sigma.syntax import (
     SigmaDetection,
     SigmaQuery,
     SigmaRule,
-    field_name,
     field_there,
     rules_of,
     show_condition,

@@ -28,6 +28,7 @@ from cerify.hypotheses.interpretation import Axis, Choices, Interpretation, axes
 from cerify.semantics.arguments import Budget, choices
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.events import Event, Match, result_of
+from cerify.semantics.schemas import field_name
 from cerify.semantics.sigma.denote import (
     SECOND,
     AlertOccurrence,
@@ -47,7 +48,6 @@ from cerify.semantics.sigma.syntax import (
     SigmaDetection,
     SigmaQuery,
     SigmaRule,
-    field_name,
     rules_of,
 )
 from cerify.semantics.trees import children, rebuilt

@@ -30,7 +30,7 @@ from cerify.semantics.events import TIME, Event, Match, Schema, Stream, result_o
 from cerify.semantics.packages import installed
 from cerify.semantics.predicates import Problem, find_nearest_name
 from cerify.semantics.sase.reading import Reading
-from cerify.semantics.schemas import NULL, ObservedSchema
+from cerify.semantics.schemas import NULL, ObservedSchema, attribute_of, field_name
 from cerify.semantics.sigma import syntax as sigma
 from cerify.semantics.sigma.denote import SigmaAlert, alerts_of
 from cerify.semantics.sigma.parse import parse
@@ -67,11 +67,9 @@ class SigmaSyntax(Syntax[sigma.SigmaQuery]):
         found = _unused_parts(query)
         if schema is None:
             return found
-        known = {
-            sigma.field_name(name.removesuffix(NULL)): own for name, own in schema.attributes.items() if name != TIME
-        }
+        known = {field_name(name.removesuffix(NULL)): own for name, own in schema.attributes.items() if name != TIME}
         observed = isinstance(schema, ObservedSchema)
-        names = dict.fromkeys(sigma.field_name(field.name.removesuffix(NULL)) for field in _fields(query, observed))
+        names = dict.fromkeys(field_name(field.name.removesuffix(NULL)) for field in _fields(query, observed))
         absent = [name for name in names if name not in known]
         found += (replace(problem, partial=not observed) for problem in _absent_fields(absent, known))
         for what, name in dict.fromkeys(_of_numbers(query)):
@@ -316,7 +314,7 @@ def _fields(query: sigma.SigmaQuery, needed: bool = False) -> Iterable[eql.Event
         if isinstance(rule, sigma.SigmaCorrelation):
             for part, keys, values in zip(rule.rules, rule.keys, rule.values, strict=True):
                 own = part.group_by if isinstance(part, sigma.SigmaCorrelation) else ()
-                yield from (eql.EventField(name) for name in (*keys, *values) if sigma.field_name(name) not in own)
+                yield from (eql.EventField(name) for name in (*keys, *values) if field_name(name) not in own)
 
 
 def _of_numbers(query: sigma.SigmaQuery) -> Iterable[tuple[str, str]]:
@@ -324,12 +322,10 @@ def _of_numbers(query: sigma.SigmaQuery) -> Iterable[tuple[str, str]]:
     for condition in _conditions(query):
         for node in subtrees(condition):
             if isinstance(node, eql.FieldComparison) and node.comparator in sigma.SIGNS:
-                yield from (
-                    (sigma.SIGNS[node.comparator], sigma.field_name(field.name)) for field in eql.fields_of(node)
-                )
+                yield from ((sigma.SIGNS[node.comparator], field_name(field.name)) for field in eql.fields_of(node))
     for rule in sigma.rules_of(query):
         if isinstance(rule, sigma.SigmaCorrelation) and rule.kind in sigma.NUMERIC:
-            yield from ((rule.kind, sigma.field_name(name)) for names in rule.values for name in names)
+            yield from ((rule.kind, field_name(name)) for names in rule.values for name in names)
 
 
 def _constructs(query: sigma.SigmaQuery) -> Iterable[str]:
@@ -340,7 +336,7 @@ def _constructs(query: sigma.SigmaQuery) -> Iterable[str]:
         yield rule.kind
         yield from ["group-by"] * bool(rule.group_by)
         yield from ["chained"] * any(isinstance(part, sigma.SigmaCorrelation) for part in rule.rules)
-        yield from ["aliases"] * any(keys != tuple(map(sigma.attribute_of, rule.group_by)) for keys in rule.keys)
+        yield from ["aliases"] * any(keys != tuple(map(attribute_of, rule.group_by)) for keys in rule.keys)
         yield from ["range"] * (len(rule.thresholds) > 1)
         yield from (name for name, _ in rule.thresholds if name not in ("gt", "gte"))
 
