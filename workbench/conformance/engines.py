@@ -9,6 +9,7 @@ an engine's licence applies only to its own process.
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
 import re
 import shutil
@@ -514,7 +515,7 @@ def newer_versions() -> list[tuple[str, str, str, str]]:
     for name, adapter in SHIPPED.items():
         if isinstance(adapter, PackageAdapter):
             package, _, pinned = adapter.packages[0].partition("==")
-            ask = [sys.executable, "-m", "pip", "index", "versions", package, "--disable-pip-version-check"]
+            ask = [*_pip(), "index", "versions", package, "--disable-pip-version-check"]
             python = ["--only-binary=:all:", "--python-version", adapter.pythons[0]] if adapter.pythons else []
             told = _ask([*ask, *python])
             rows.append((name, package, pinned, _search(r"\((.+)\)", told)))
@@ -593,6 +594,12 @@ def _python_of(environment: Path) -> Path:
 def _digest(*texts: str) -> str:
     """Return a short digest of texts, for the name of a folder."""
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
+
+
+def _pip() -> Sequence[str]:
+    """Return the command of pip: that of this environment, or else a copy by uv, whose environments have none."""
+    uv = None if importlib.util.find_spec("pip") else shutil.which("uv")
+    return [sys.executable, "-m", "pip"] if uv is None else [uv, "tool", "run", "--quiet", "pip"]
 
 
 def _ask(command: Sequence[str]) -> str:

@@ -267,31 +267,32 @@ def test_another_python_is_used_where_there_is_one(monkeypatch: pytest.MonkeyPat
     assert mine.python() == [sys.executable, "-m", "venv"]
 
 
-def test_the_registries_are_asked_for_newer_versions(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("pip", [[sys.executable, "-m", "pip"], ["/there/uv", "tool", "run", "--quiet", "pip"]])
+def test_the_registries_are_asked_for_newer_versions(monkeypatch: pytest.MonkeyPatch, pip: list[str]) -> None:
+    """An environment made by uv has no pip, so uv brings one."""
     asked: list[Sequence[str]] = []
+
+    def package(words: Sequence[str]) -> str:
+        return words[words.index("versions") + 1]
 
     def ask(words: Sequence[str]) -> str:
         asked.append(words)
         told = "[INFO]   io.trino:trino-main ....... 483 -> 484\n"
-        pinned = {
-            one.packages[0].split("==")[0]: one.packages[0].split("==")[1] for one in engines.PACKAGE_ADAPTERS.values()
-        }
-        return (
-            told
-            if words[0] == "mvn"
-            else f"x ({pinned.get(words[5], '')})"
-            if words[0] == sys.executable
-            else "version: 9"
-        )
+        pinned = dict(one.packages[0].split("==") for one in engines.PACKAGE_ADAPTERS.values())
+        return told if words[0] == "mvn" else f"x ({pinned[package(words)]})" if "pip" in words else "version: 9"
 
     monkeypatch.setattr(engines, "_ask", ask)
+    monkeypatch.setattr(engines.importlib.util, "find_spec", lambda name: name if "-m" in pip else None)
+    monkeypatch.setattr(engines.shutil, "which", lambda name: f"/there/{name}")
     result = CliRunner().invoke(command.engines_command, ["--outdated", "--json"], standalone_mode=False)
     rows = {row["name"]: row for row in map(json.loads, result.output.splitlines())}
     assert result.return_value == 1
     assert rows["trino"] == {"name": "trino", "package": "io.trino:trino-main", "pinned": "483", "newest": "484"}
     assert rows["epigrep"]["newest"] == rows["epigrep"]["pinned"] == "0.2.0"
     assert rows["esper"]["newest"] == rows["esper"]["pinned"]
-    assert {words[5]: words[-2:] for words in asked if "pip" in words}["pycer"] == ["--python-version", "3.13"]
+    by_pip = {package(words): words for words in asked if "pip" in words}
+    assert by_pip["pycer"][-2:] == ["--python-version", "3.13"]
+    assert all(words[: len(pip)] == pip for words in by_pip.values())
     monkeypatch.setattr(engines, "_ask", lambda words: "no versions")
     with pytest.raises(InputError, match="answered without a version"):
         CliRunner().invoke(command.engines_command, ["--outdated"], standalone_mode=False, catch_exceptions=False)
