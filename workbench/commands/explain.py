@@ -32,7 +32,7 @@ from cerify.commands.options import (
     warn_of_never,
 )
 from cerify.commands.rules import with_rule_of, with_table_of
-from cerify.draw.diagram import Diagram, document, dot, markup, page, svg
+from cerify.draw.diagram import Diagram, cropped_page, document, dot, markup, page, svg, tikz, write_page
 from cerify.draw.stepper import stepper, summary
 from cerify.draw.timeline import MOST_ROWS, WHOLE, drawn, match_row, places_row
 from cerify.explanations.explanation import Explainer, Request, explanation_lines, listing_lines
@@ -187,7 +187,9 @@ def valuation(text: str, explainer: Explainer[Any]) -> Valuation:
 # ---------------------------------------------------------------------------------------------------------------------
 # cerify draw: the automaton of a query, a stream with its matches, or the ways to label the rows, as a picture.
 
-SUFFIXES = (".svg", ".html")
+PICTURES = (".svg", ".html", ".pdf")
+TEXTS = (".dot", ".hoa", ".tex")
+"""What `draw -o` can write: a picture, or the text of an automaton for another program."""
 
 
 @dataclass(frozen=True)
@@ -204,7 +206,11 @@ class DrawArguments:
     )
     language: str = language()
     output_file: Path | None = option(
-        "-o", "--output", type=OUTPUT, metavar="FILE", help="Write the picture to FILE.svg, or to a page FILE.html."
+        "-o",
+        "--output",
+        type=OUTPUT,
+        metavar="FILE",
+        help="Write to FILE; its suffix says what: .svg, .html, .pdf; for an automaton also .dot, .hoa, .tex (TikZ).",
     )
     printed: str | None = either(
         option("--svg", flag_value="svg", help="Print the picture."),
@@ -225,7 +231,8 @@ def draw_command(args: DrawArguments) -> int:
     With --tree, draw how variables can be assigned to the rows from ROW on, the preferred assignment first.
 
     FILE is CSV, JSON Lines, Parquet or Arrow IPC; - is standard input. The picture needs no other file and follows the
-    reader's choice of light or dark. With -o it goes to a file, with --svg, --dot or --hoa to standard output.
+    reader's choice of light or dark. With -o it goes to a file, with --svg, --dot or --hoa to standard output. For
+    .pdf, Chromium must be installed.
 
     Exit status: 0 if the picture was drawn, 2 on an error.
     """
@@ -233,30 +240,35 @@ def draw_command(args: DrawArguments) -> int:
     query, language_ = with_rule_of(args.query, args.language)
     args = replace(args, query=query, language=language_)
     output_file = args.output_file
+    form = args.printed or (output_file.suffix.removeprefix(".") if output_file is not None else "")
     with errors_in(query):
-        if args.printed == "hoa":
-            echo(hoa_of(query, args.language, args.source.schema), newline=False)
-            return 0
         if args.file is None or args.tree is not None:
             title = "Automaton" if args.tree is None else "Labellings"
             diagram = _diagram(args)
-            if args.printed == "dot":
-                echo(dot(diagram), newline=False)
-                return 0
-            inline = svg(diagram)
             node, edge = ("node", "branch") if diagram.is_tree else ("state", "arrow")
             says = f"{_count(len(diagram.states), node)}, {_count(len(diagram.edges), edge)}"
+            match form:
+                case "dot":
+                    text = dot(diagram)
+                case "tex":
+                    text = tikz(diagram)
+                case "hoa":
+                    text = hoa_of(query, args.language, args.source.schema)
+                case _:
+                    text = svg(diagram)
         else:
             title = "Stream and matches"
-            inline, says = _stream(query, args.language, args.source.read_for(query, args.language, args.file))
+            text, says = _stream(query, args.language, args.source.read_for(query, args.language, args.file))
+    if form == "svg":
+        text = document(text)
+    elif form == "pdf":
+        text = cropped_page(text)
+    elif form == "html":
+        text = page("draw/drawing.html", title=title, query=query, says=f"{says}.", drawing=markup(text))
     if output_file is None:
-        echo(document(inline), newline=False)
+        echo(text, newline=False)
         return 0
-    if output_file.suffix == ".svg":
-        text = document(inline)
-    else:
-        text = page("draw/drawing.html", title=title, query=query, says=f"{says}.", drawing=markup(inline))
-    write_whole(output_file, text)
+    write_page(output_file, text)
     echo_written(query, args.language, output_file, says, args.as_json)
     return 0
 
@@ -266,14 +278,20 @@ def _require_consistent(args: DrawArguments) -> None:
     output_file, printed = args.output_file, args.printed
     if (output_file is None) == (printed is None):
         raise click.UsageError("write the picture to a file with -o FILE, or print it with --svg, --dot or --hoa")
-    if args.tree is not None and (args.file is None or printed == "hoa"):
-        raise click.UsageError("--tree needs FILE, the table with this row, and one of -o, --svg or --dot")
-    if args.file is not None and args.tree is None and printed in ("dot", "hoa"):
-        raise click.UsageError(f"--{printed} is for an automaton; to draw a stream with its matches, use --svg or -o")
+    suffix = output_file.suffix if output_file is not None else f".{printed}"
+    if suffix not in PICTURES + TEXTS:
+        raise click.UsageError(
+            f"cerify draw cannot write a {suffix or 'file without a suffix'}; name a file that ends in "
+            f"{', '.join(PICTURES)}, or for an automaton in {', '.join(TEXTS)}"
+        )
+    if args.tree is not None and (args.file is None or suffix == ".hoa"):
+        raise click.UsageError("--tree needs FILE, the table with this row, and another form than HOA")
+    if args.file is not None and args.tree is None and suffix in TEXTS:
+        raise click.UsageError(
+            f"only an automaton can be written as {suffix}; for a stream with its matches, use {', '.join(PICTURES)}"
+        )
     if args.as_json and output_file is None:
         raise click.UsageError("--json needs -o, since the picture itself is printed without -o")
-    if output_file is not None and output_file.suffix not in SUFFIXES:
-        raise click.UsageError(f"the file of -o must end in {' or '.join(SUFFIXES)}, not {output_file.name}")
 
 
 def _diagram(args: DrawArguments) -> Diagram:

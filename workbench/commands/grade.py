@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from shutil import which
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
 
 from cerify.commands.options import FILE, OUTPUT, LanguageChoice, argument, completes, option, takes
+from cerify.draw.diagram import write_page
 from cerify.grade import grading
 from cerify.grade.grading import FILE as COURSE
 from cerify.grade.grading import (
@@ -32,7 +30,7 @@ from cerify.grade.grading import (
 )
 from cerify.grade.grading import grade_command as grading_grade_command
 from cerify.languages import LANGUAGES
-from cerify.semantics.errors import CerifyError, InputError, Unsupported
+from cerify.semantics.errors import CerifyError, InputError
 from cerify.semantics.files import write_whole
 from cerify.terminal import echo
 
@@ -210,33 +208,8 @@ def _folder(args: GradeArguments, folder: Path) -> int:
     if args.csv is not None:
         write_whole(args.csv, grading.marks_csv(marked, tasks))
     if args.sheets is not None:
-        _write_sheets(args.sheets, grading.marks_page(marked, tasks))
+        write_page(args.sheets, grading.marks_page(marked, tasks))
     return 1 if any(isinstance(one, InputError) for one in submissions.values()) else 0
-
-
-def _write_sheets(path: Path, page: str) -> None:
-    """Write a page. If the name ends in .pdf, print the page as PDF with the Chromium of this machine.
-
-    Raises Unsupported if that fails.
-    """
-    if path.suffix == ".html":
-        write_whole(path, page)
-        return
-    browser = next(filter(None, map(which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
-    if browser is None:
-        raise Unsupported("writing PDF needs Chromium, which is not installed; write .html and print it from a browser")
-    with TemporaryDirectory() as folder:
-        source = Path(folder) / "marks.html"
-        source.write_text(page, encoding="utf-8")
-        options = ["--headless", "--no-sandbox", "--no-pdf-header-footer", f"--user-data-dir={folder}/profile"]
-        subprocess.run(
-            [browser, *options, f"--print-to-pdf={path.resolve()}", source.as_uri()],
-            capture_output=True,
-            timeout=120,
-            check=False,
-        )
-    if not path.exists():
-        raise Unsupported(f"{browser} wrote no PDF; write .html and print it from a browser")
 
 
 def _sheet(args: GradeArguments, file: Path) -> int:

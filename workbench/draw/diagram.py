@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -11,10 +12,13 @@ from hashlib import blake2b
 from html import escape
 from math import atan2, cos, hypot, sin
 from pathlib import Path
+from shutil import which
+from tempfile import TemporaryDirectory
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from cerify.semantics.errors import BudgetExceeded, InternalError, Unsupported
+from cerify.semantics.files import write_whole
 from cerify.semantics.packages import naming_extras
 from cerify.terminal import shielded
 
@@ -345,6 +349,32 @@ def markup(text: str) -> Markup:
     return Markup(text)
 
 
+def write_page(path: Path, text: str) -> None:
+    """Write an HTML page to a file. If its name ends in .pdf, print the page as PDF with the Chromium of this machine.
+
+    Raises Unsupported if Chromium is not installed, or fails.
+    """
+    if path.suffix != ".pdf":
+        write_whole(path, text)
+        return
+    browser = next(filter(None, map(which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
+    if browser is None:
+        raise Unsupported("writing PDF needs Chromium, which is not installed; write .html and print it from a browser")
+    with TemporaryDirectory() as folder:
+        source, printed = Path(folder) / "page.html", Path(folder) / "page.pdf"
+        source.write_text(text, encoding="utf-8")
+        options = ["--headless", "--no-sandbox", "--no-pdf-header-footer", f"--user-data-dir={folder}/profile"]
+        subprocess.run(
+            [browser, *options, f"--print-to-pdf={printed}", source.as_uri()],
+            capture_output=True,
+            timeout=120,
+            check=False,
+        )
+        if not printed.exists():
+            raise Unsupported(f"{browser} wrote no PDF; write .html and print it from a browser")
+        path.write_bytes(printed.read_bytes())
+
+
 def css(names: Sequence[str] = DRAWINGS) -> str:
     """Return the text of these style sheets, by default those of drawings."""
     return "".join((ROOT / name).read_text(encoding="utf-8") for name in names)
@@ -428,6 +458,15 @@ def document(inline: str, styles: Sequence[str] = DRAWINGS) -> str:
         title = f"<title>Timeline</title><desc>{label[1]}</desc>"
     ground = '<rect width="100%" height="100%" style="fill: var(--paper)"/>'
     return shielded(f"{head}>{title}{_with_fallbacks(f'<style>{css(styles)}</style>{ground}')}{rest}\n")
+
+
+def cropped_page(inline: str) -> str:
+    """Return inline SVG as an HTML page that prints on one sheet of the size of the drawing."""
+    width, height = (re.search(rf'<svg[^>]* {side}="([\d.]+)"', inline) for side in ("width", "height"))
+    assert width
+    assert height
+    size = f"@page {{ size: {width[1]}px {height[1]}px; margin: 0 }} body {{ margin: 0 }} svg {{ display: block }}"
+    return f'<!DOCTYPE html><meta charset="utf-8"><style>{size}</style>{document(inline)}'
 
 
 def _with_fallbacks(style: str) -> str:
@@ -547,3 +586,69 @@ def _below(diagram: Diagram, numbered: dict[tuple[str, ...], int], top: float) -
         for line in wrap(note, characters):
             y += LINE
             yield y, f'<text class="note" x="{MARGIN}" y="{y:g}">{escape(line)}</text>'
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# A diagram as a TikZ picture for LaTeX, with the layout of the SVG.
+
+STROKES: Mapping[EdgeKind | Literal["initial"], str] = {
+    "initial": "->",
+    **{kind: "->, thick" if style == "bold" else f"->, {style}" for kind, style in STYLES.items()},
+}
+_LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+
+
+def tikz(diagram: Diagram) -> str:
+    """Return a LaTeX document that holds the diagram as one TikZ picture, for `\\input` with the package standalone.
+
+    Raises BudgetExceeded if it is too large to read, and Unsupported if Graphviz is not installed.
+    """
+    require_legible(diagram)
+    numbered: dict[tuple[str, ...], int] = {}
+    texts = [_text(edge, numbered) for edge in diagram.edges]
+    placed = layout(diagram, list(map(_text_size, texts)))
+    lines = [_tikz_arrow("initial", arrow) for arrow in placed.initial]
+    lines += [_tikz_arrow(edge.kind, arrow) for edge, arrow in zip(diagram.edges, placed.arrows, strict=True)]
+    for state, point in zip(diagram.states, placed.states, strict=True):
+        double = ", double, double distance=2bp" * state.final
+        options = f"draw, circle, minimum size={2 * RADIUS}bp, inner sep=0pt{double}"
+        lines.append(f"\\node[{options}] at {_at(point)} {{{_latex(state.name)}}};")
+    for text, arrow in zip(texts, placed.arrows, strict=True):
+        beside = text.lines if text.number is None else (f"({text.number})",)
+        if beside:
+            shown = r" \\{} ".join(_latex(line.strip()) for line in beside)
+            lines.append(f"\\node[align=center] at {_at(arrow.text)} {{{shown}}};")
+    long = (f"({number}) {' or '.join(parts)}" for parts, number in numbered.items())
+    table = (line for section in diagram.table for line in (section.title, *(f"  {part}" for part in section.lines)))
+    if below := [part for text in (*long, *table, *diagram.notes) for part in _wrapped(text, 2 * LONGEST)]:
+        shown = r" \\{} ".join(map(_latex, below))
+        lines.append(f"\\node[align=left, anchor=north west] at {_at((0, placed.height + MARGIN))} {{{shown}}};")
+    return "\n".join(
+        (
+            r"\documentclass[tikz, border=4bp]{standalone}",
+            r"\usepackage[T1]{fontenc}",
+            r"\begin{document}",
+            r"\begin{tikzpicture}[x=1bp, y=-1bp, font=\ttfamily\footnotesize]",
+            *lines,
+            r"\end{tikzpicture}",
+            r"\end{document}",
+            "",
+        )
+    )
+
+
+def _tikz_arrow(kind: EdgeKind | Literal["initial"], arrow: Arrow) -> str:
+    start, *rest = map(_at, arrow.curve)
+    curves = (f".. controls {a} and {b} .. {c}" for a, b, c in zip(*[iter(rest)] * 3, strict=True))
+    return f"\\draw[{STROKES[kind]}] {start} {' '.join(curves)} -- {_at(arrow.head)};"
+
+
+def _at(point: Point) -> str:
+    return f"({point[0]:.2f},{point[1]:.2f})"
+
+
+def _latex(text: str) -> str:
+    """Escape a text for LaTeX; spaces at its beginning stay."""
+    indent = len(text) - len(text.lstrip())
+    escaped = re.sub(r"[\\~^]|[{}$&#_%]", lambda one: _LATEX.get(one[0], "\\" + one[0]), text.strip())
+    return "~" * indent + escaped

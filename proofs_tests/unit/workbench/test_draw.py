@@ -46,6 +46,7 @@ from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, Pars
 from cerify.semantics.event_expressions.parse import parse as parse_expression
 from cerify.semantics.events import Event, Match, Schema, Stream
 from cerify.semantics.predicates import holds
+from proofs_tests.browser import CHROMIUM
 from proofs_tests.support import sampled
 from proofs_tests.unit.workbench.test_html import HOSTILE
 
@@ -415,6 +416,40 @@ def test_the_command_prints(folder: Path) -> None:
             run(*arguments)
 
 
+def test_the_suffix_says_what_is_written(folder: Path) -> None:
+    for suffix in ("dot", "hoa", "svg"):
+        assert run("A ; B", "-o", f"x.{suffix}") == f"x.{suffix}: 3 states, 4 arrows\n"
+        assert (folder / f"x.{suffix}").read_text(encoding="utf-8") == run("A ; B", f"--{suffix}")
+    for arguments, says in (
+        (["A", "-o", "x.png"], r"cannot write a \.png; name a file that ends in \.svg, .*\.tex"),
+        (["A", "-o", "x"], "cannot write a file without a suffix"),
+        (["A", "s.csv", "-o", "x.dot"], r"only an automaton can be written as \.dot"),
+    ):
+        with pytest.raises(click.UsageError, match=says):
+            run(*arguments)
+
+
+def test_an_automaton_is_written_for_latex(folder: Path) -> None:
+    """Each state and text is a node, and what LaTeX would read as a command is escaped."""
+    run("A ; (B FILTER B.n = '50%_{#}\\\\^~$&')", "-o", "x.tex")
+    text = (folder / "x.tex").read_text(encoding="utf-8")
+    assert text.startswith("\\documentclass[tikz, border=4bp]{standalone}\n")
+    assert [text.count(part) for part in ("draw, circle", ", double,", "\\draw[->, dashed]")] == [3, 1, 2]
+    assert r"50\%\_\{\#\}\textbackslash{}" in text
+    assert r"\textasciicircum{}\textasciitilde{}\$\&" in text
+    body = re.sub(r"\\.", "", text)
+    assert body.count("{") == body.count("}")
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(CHROMIUM is None, reason="needs a Chromium")
+@pytest.mark.parametrize("file", [[], ["s.csv"]])
+def test_a_drawing_is_printed_on_one_page(folder: Path, file: list[str]) -> None:
+    run("A ; B", *file, "-o", "x.pdf")
+    printed = (folder / "x.pdf").read_bytes()
+    assert (printed.startswith(b"%PDF"), len(re.findall(rb"/Type\s*/Page\b", printed))) == (True, 1)
+
+
 def test_of_many_matches_the_first_are_drawn(folder: Path) -> None:
     (folder / "s.csv").write_text("type\n" + "A\n" * 40, encoding="utf-8")
     assert run("A+", "s.csv", "-o", "x.svg") == "x.svg: 40 events, 16 matches, and there are more\n"
@@ -425,7 +460,6 @@ def test_of_many_matches_the_first_are_drawn(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        (["A", "-o", "x.png"], click.UsageError),
         (["A", "-o", "none/x.svg"], click.UsageError),
         (["A ;", "-o", "x.svg"], ParseError),
         (["(A ; B) FILTER A.n = B.n", "-o", "x.svg"], Unsupported),
