@@ -27,7 +27,7 @@ from cerify.semantics.arguments import format_names, nearest
 from cerify.semantics.errors import Span
 from cerify.semantics.events import TIME, Event, Schema
 from cerify.semantics.patterns import matches
-from cerify.semantics.values import KIND_OF, Value, kind, show_time
+from cerify.semantics.values import KIND_OF, TimeUnit, Value, kind, show_time
 
 Comparator = Literal["<", "<=", ">", ">=", "=", "!="]
 Operator = Literal["+", "-", "*", "/"]
@@ -615,7 +615,26 @@ def unknown_type(
 
 TIME_NAMES = ("time", "timestamp", "@timestamp", "ts", "datetime", "date", "when", "at", "eventtime", "created")
 """Names that fields with the time have, in lower case, the most likely first."""
+UNIT_WORDS: Mapping[str, TimeUnit] = {
+    **dict.fromkeys(("s", "sec", "seconds"), "s"),
+    **dict.fromkeys(("ms", "millis", "milliseconds"), "ms"),
+    "us": "us",
+    "ns": "ns",
+}
+"""The units that names of such fields end with, as in "time ms" and "timestamp (ms)"."""
+_UNIT = re.compile(rf"[\s_]*[(\[]?(?<![^\W_])({'|'.join(UNIT_WORDS)})[)\]]?$", re.IGNORECASE)
 TIMELESS = "WITHIN measures time, but the events have no times, so nothing is within the window"
+
+
+def unit_in(name: str) -> TimeUnit | None:
+    """Return the unit of time with which the name of a field ends."""
+    found = _UNIT.search(name)
+    return found and UNIT_WORDS[found[1].casefold()]
+
+
+def name_without_unit(name: str) -> str:
+    """Return the name of a field in lower case, without spaces, underscores and a unit of time at its end."""
+    return re.sub(r"[\s_]", "", _UNIT.sub("", name)).casefold()
 
 
 def timeless(types: Iterable[Mapping[str, str | None]], span: Span | None) -> Iterator[Problem]:
@@ -628,10 +647,13 @@ def timeless(types: Iterable[Mapping[str, str | None]], span: Span | None) -> It
     if TIME in known:
         return
     likely = [name for name, type_ in known.items() if type_ == "timestamp"]
-    likely += [name for name in known if name.casefold() in TIME_NAMES]
+    likely += [name for name in known if name_without_unit(name) in TIME_NAMES]
     advice = f"add an attribute {TIME}: whole seconds, or ISO 8601 as in 2026-01-31T12:00:00"
     if likely:
-        advice = f"read it from {likely[0]!r}: --time {shlex.quote(likely[0])}, in Python time_column={likely[0]!r}"
+        option, argument = f"--time {shlex.quote(likely[0])}", f"time_column={likely[0]!r}"
+        if unit := unit_in(likely[0]):
+            option, argument = f"{option} --time-unit {unit}", f"{argument}, time_unit={unit!r}"
+        advice = f"read it from {likely[0]!r}: {option}, in Python {argument}"
     yield Problem("attribute", f"{TIMELESS}; {advice}", span)
 
 

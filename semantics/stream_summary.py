@@ -16,7 +16,7 @@ from typing import Any
 from cerify.semantics.arguments import timed_items
 from cerify.semantics.events import TIME, Stream
 from cerify.semantics.file_joins import python_lists
-from cerify.semantics.predicates import TIME_NAMES, show_name
+from cerify.semantics.predicates import TIME_NAMES, name_without_unit, show_name, unit_in
 from cerify.semantics.time_columns import FROM_1990, likely_formats, unit_of
 from cerify.semantics.values import Value, ValueType, joined, plain, show_time, value_type_of
 
@@ -54,7 +54,7 @@ class AttributeSummary:
     @cached_property
     def time_formats(self) -> list[str]:
         """Return the formats other than ISO 8601 that fit the texts, if the attribute's name suggests a time."""
-        is_named = self.value_type == "string" and _rank(self.name, TIME_NAMES) < 2 * len(TIME_NAMES)
+        is_named = self.value_type == "string" and _time_rank(self.name) < 2 * len(TIME_NAMES)
         return likely_formats(self.values) if is_named and self.values else []
 
     def see(self, value: Value) -> None:
@@ -117,7 +117,7 @@ class StreamSummary:
                 one.name != TIME,
                 _is_of_case(one),
                 bool(one.time_formats),
-                _rank(one.name, TIME_NAMES),
+                _time_rank(one.name),
                 -one.present,
             ),
         )
@@ -136,7 +136,7 @@ class StreamSummary:
                 if one.present == self.events and (one.name not in LOG_NAMES) < len(one.values or ()) <= TYPE_MOST_KINDS
             ]
             likely = [one for one in likely if one.value_type in ("string", "int") and not _is_of_case(one)]
-            likely = [one for one in likely if _rank(one.name, TIME_NAMES) == 2 * len(TIME_NAMES)]
+            likely = [one for one in likely if _time_rank(one.name) == 2 * len(TIME_NAMES)]
             likely.sort(key=lambda one: (_rank(one.name, TYPE_NAMES), len(one.values or ())))
             found += [f"--type {shlex.quote(one.name)}" for one in likely[:1]]
         if self.events == 1:  # perhaps a document that has the events in a list
@@ -145,8 +145,10 @@ class StreamSummary:
         if TIME not in self.attributes and times:
             found.append(f"--time {shlex.quote(times[0].name)}")
             low, high = times[0].low, times[0].high
-            if isinstance(low, int | float) and isinstance(high, int | float) and (unit := unit_of(low, high)) != "s":
-                found.append(f"--time-unit {unit}")
+            if isinstance(low, int | float) and isinstance(high, int | float):
+                unit = unit_of(low, high)  # seconds if no unit makes these numbers a date
+                unit = unit_in(times[0].name) or unit if unit == "s" and low < FROM_1990 else unit
+                found += [f"--time-unit {unit}"] * (unit != "s")
             found += [f"--time-format {shlex.quote(form)}" for form in times[0].time_formats[:1]]
         return found
 
@@ -186,7 +188,7 @@ def summarized(S: Stream) -> StreamSummary:
 def _may_be_time(one: AttributeSummary) -> bool:
     if one.name == TIME or one.value_type == "timestamp":
         return True
-    if one.value_type not in ("int", "float") or _rank(one.name, TIME_NAMES) == 2 * len(TIME_NAMES):
+    if one.value_type not in ("int", "float") or _time_rank(one.name) == 2 * len(TIME_NAMES):
         return False
     if not isinstance(one.low, int | float) or not isinstance(one.high, int | float):
         return False
@@ -196,6 +198,11 @@ def _may_be_time(one: AttributeSummary) -> bool:
 
 def _is_of_case(one: AttributeSummary) -> bool:
     return one.name.startswith("case:")
+
+
+def _time_rank(name: str) -> int:
+    """Return the rank of a name by TIME_NAMES, without its unit: "time ms" ranks as "time"."""
+    return _rank(name_without_unit(name), TIME_NAMES)
 
 
 def _rank(name: str, names: Sequence[str]) -> int:

@@ -421,6 +421,18 @@ def test_a_file_is_summarized(tmp_path: Path, run: Run) -> None:
     zeek.write_text('{"_path": "conn", "date": "2024/3/1 9:30", "proto": "tcp"}\n' * 2)
     out = json.loads(run("schema", str(zeek), "--json")[1])
     assert out["suggestions"] == ["--type _path", "--time date", "--time-format '%Y/%m/%d %H:%M'"]
+    for name, low, option in (
+        ("time ms", 0, "--time 'time ms' --time-unit ms"),
+        ("Timestamp (us)", 0, "--time 'Timestamp (us)' --time-unit us"),
+        ("event_time", 0, "--time event_time"),
+        ("time_ns", 1711778400000, "--time time_ns --time-unit ms"),  # what the numbers say wins
+        ("items", 0, ""),
+    ):
+        zeek.write_text("".join(f'{{"type": "A", "{name}": {low + n}}}\n' for n in range(2)))
+        assert " ".join(json.loads(run("schema", str(zeek), "--json")[1])["suggestions"]) == option
+    zeek.write_text('{"type": "A", "time ms": 5}\n')
+    advice = "--time 'time ms' --time-unit ms, in Python time_column='time ms', time_unit='ms'"
+    assert advice in run("match", "A WITHIN 2 seconds", str(zeek))[2]
     status, text, _ = run("schema", str(file), "--type", "action", "--time", "ts", "--time-unit", "ms")
     assert status == 0
     assert "a key?" in text
