@@ -20,6 +20,7 @@ from cerify.grade.grading import (
     Exercise,
     Right,
     UnusableAnswer,
+    WrongAnswer,
     exercise,
     exercises,
     feedback,
@@ -51,6 +52,9 @@ class GradeArguments:
         "--session", type=int, metavar="N", help="Use only the exercises of session N of the course."
     )
     show: bool = option("--show", is_flag=True, help="Show the answer.")
+    stream: bool = option(
+        "--stream", is_flag=True, help="If FORMULA is wrong, show the stream on which it differs, and the matches."
+    )
     source: Path = option(
         "--exercises",
         type=FILE,
@@ -119,6 +123,8 @@ class GradeArguments:
             raise click.UsageError("--file and --students apply to all exercises: leave the ID out")
         if self.folder is not None and (self.id is not None or self.answers is not None or self.students is not None):
             raise click.UsageError("--folder applies to all exercises: leave the ID, --file and --students out")
+        if self.stream and (self.formula is None or self.as_json):
+            raise click.UsageError("--stream needs a FORMULA; sheets, and the output of --json, always have the stream")
         if self.folder is None and (self.csv is not None or self.sheets is not None):
             raise click.UsageError("--csv and --sheets need --folder, whose marks they write")
         if self.sheets is not None and self.sheets.suffix not in (".html", ".pdf"):
@@ -133,10 +139,10 @@ def grade_command(args: GradeArguments) -> int:
     """Practise by writing a formula for a sentence.
 
     Without arguments, list the exercises. With an ID, print its sentence. With an ID and a FORMULA, decide whether the
-    formula expresses the sentence; if it does not, show a shortest stream on which it differs, and a hint. With --file,
-    mark a sheet of answers, with one point for each exercise. --language, --session and --exercises choose
-    the exercises; without these options, the answered exercises count. With --folder, mark many such sheets; a file
-    that cannot be read gets no points and a reason.
+    formula expresses the sentence; if it does not, print hints, and with --stream a shortest stream on which it
+    differs. With --file, mark a sheet of answers, with one point for each exercise. --language, --session and
+    --exercises choose the exercises; without these options, the answered exercises count. With --folder, mark many such
+    sheets; a file that cannot be read gets no points and a reason.
 
     Exit status: 0 if the formula is right (for a sheet: if all formulas are; for a folder: if every file could be
     read), 1 if not, 2 on an error.
@@ -159,24 +165,26 @@ def grade_command(args: GradeArguments) -> int:
         text = "\n".join((solution if args.show else statement)(task))
         echo(_dumped(task.public() | answers) if args.as_json else text)
         return 0
-    return _graded(task, args.formula, args.as_json)
+    return _graded(task, args.formula, args)
 
 
-def _graded(task: Exercise, formula: str, as_json: bool) -> int:
+def _graded(task: Exercise, formula: str, args: GradeArguments) -> int:
     try:
         grade = graded(task, formula)
     except CerifyError as error:
-        if not as_json:
+        if not args.as_json:
             raise
         echo(_dumped(_error(task, error)))
         return 2
-    if as_json:
+    if args.as_json:
         echo(_dumped(json_of(task, grade)))
     else:
-        heading, *rest = feedback(task, grade, formula)
+        heading, *rest = feedback(task, grade, formula, args.stream)
         echo(heading, colour="green" if isinstance(grade, Right) else "red")
         for line in rest:
             echo(line)
+        if isinstance(grade, WrongAnswer) and not args.stream:
+            echo("--stream shows this stream, and the matches on it")
     return 0 if isinstance(grade, Right) else 1
 
 

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import cache
 from html import escape
 from io import StringIO
@@ -23,6 +23,7 @@ from itertools import islice, pairwise, product
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+import cerify
 from cerify.api import read_query
 from cerify.equivalence.decide.replay import streams_of
 from cerify.equivalence.verdict import Bounded, Different, Undecided
@@ -506,8 +507,12 @@ def solution(exercise: Exercise) -> list[str]:
     return [first, *(f"or: {other}" for other in others)]
 
 
-def feedback(exercise: Exercise, grade: Grade, answer: str) -> list[str]:
-    """Return lines of feedback on the answer: that it is right, and the evidence; or where it differs, and a hint."""
+def feedback(exercise: Exercise, grade: Grade, answer: str, stream: bool = True) -> list[str]:
+    """Return lines of feedback: for a right answer the evidence, for a wrong one where it differs, and hints.
+
+    stream: whether to show the stream on which the answer differs, and its matches. If not, the lines only say how many
+    events the stream has, and whether matches are missing or not wanted.
+    """
     match grade:
         case Right(evidence, length):
             tried = " as far as it was tried" if evidence == "tried" else ""
@@ -516,10 +521,10 @@ def feedback(exercise: Exercise, grade: Grade, answer: str) -> list[str]:
             return [f"wrong: {message}", *(underline(answer, span).split("\n") if span is not None else ())]
         case WrongAnswer(S, at, wanted, yours, shortest, evidence, mistake, warnings):
             difference = _taking_place if LANGUAGES[exercise.language].takes_place else _reporting
+            shown = [*_show_events(S), *difference(S, at, wanted, yours)] if stream else _in_short(wanted, yours)
             return [
-                _where(S, shortest, evidence),
-                *_show_events(S),
-                *difference(S, at, wanted, yours),
+                f"wrong: it differs on {'this' if stream else 'a'} {_size_of(S, shortest, evidence)}",
+                *shown,
                 *(f"warning: {warning}" for warning in warnings),
                 *(f"hint: {hint}" for hint in (mistake.hint, exercise.hint_about(mistake)) if hint),
             ]
@@ -565,10 +570,10 @@ def _how_known(evidence: Evidence, length: int | None) -> str:
             )
 
 
-def _where(S: Stream, shortest: bool, evidence: Evidence) -> str:
+def _size_of(S: Stream, shortest: bool, evidence: Evidence) -> str:
     events = "1 event" if len(S) == 1 else f"{len(S)} events"
     tried = " that was tried" if evidence == "tried" else ""
-    return f"wrong: it differs on this stream of {events}{f', and on no shorter one{tried}' if shortest else ''}"
+    return f"stream of {events}{f', and on no shorter one{tried}' if shortest else ''}"
 
 
 def _show_events(S: Stream) -> list[str]:
@@ -578,6 +583,13 @@ def _show_events(S: Stream) -> list[str]:
 
 
 Matches = Sequence[tuple[int, ...]]
+
+
+def _in_short(wanted: Matches, yours: Matches) -> Iterator[str]:
+    if set(wanted) - set(yours):
+        yield "yours misses a match that the sentence wants"
+    if set(yours) - set(wanted):
+        yield "yours reports a match that the sentence does not want"
 
 
 def _reporting(S: Stream, at: int, wanted: Matches, yours: Matches) -> Iterator[str]:
@@ -663,16 +675,20 @@ def read_submissions(folder: Path) -> dict[str, dict[str, Any] | InputError]:
 
 
 def marks_csv(marked: Mapping[str, Mapping[str, Any]], tasks: Collection[str]) -> str:
-    """Return the results of students as CSV: for each student a row with the points of each exercise and problems."""
+    """Return the results of students as CSV: for each student a row with the points of each exercise and problems.
+
+    The last columns have the version of cerify and the date of today.
+    """
     lines = StringIO()
     table = csv.writer(lines, lineterminator="\n")
-    table.writerow(["student", "points", "of", *tasks, "problem"])
+    table.writerow(["student", "points", "of", *tasks, "problem", "cerify", "date"])
     for student, one in marked.items():
         points = {test["name"]: test["score"] for test in one["tests"]}
         problem = " ".join(one["output"].split())
         # A spreadsheet would run a cell that begins with one of these signs as a formula.
         texts = [f"'{text}" if text.startswith(("=", "+", "-", "@")) else text for text in (student, problem)]
-        table.writerow([texts[0], one["score"], len(tasks), *(points.get(id_, 0) for id_ in tasks), texts[1]])
+        marks = [one["score"], len(tasks), *(points.get(id_, 0) for id_ in tasks)]
+        table.writerow([texts[0], *marks, texts[1], cerify.__version__, date.today().isoformat()])
     return lines.getvalue()
 
 
@@ -680,6 +696,7 @@ PAGE_OF_MARKS = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>Marks</title><style>
 body {{ font: 11pt/1.4 sans-serif; margin: 1.5rem auto; max-width: 48rem; padding: 0 1rem; }}
 section {{ break-after: page; }} section:last-child {{ break-after: auto; }} article {{ break-inside: avoid; }}
+footer {{ color: #555; font-size: 9pt; }}
 h3 {{ margin-bottom: 0; }} pre {{ background: #f3f3f3; padding: 0.5rem; white-space: pre-wrap; }}
 </style></head><body>
 {}
@@ -688,8 +705,9 @@ h3 {{ margin-bottom: 0; }} pre {{ background: #f3f3f3; padding: 0.5rem; white-sp
 
 
 def marks_page(marked: Mapping[str, Mapping[str, Any]], tasks: Collection[str]) -> str:
-    """Return the results of students as an HTML page to print, with a new sheet for each student."""
+    """Return the results of students as an HTML page to print: a sheet for each student, with version and date."""
     sections = []
+    footer = f"<footer>Marked by cerify {cerify.__version__} on {date.today().isoformat()}</footer>"
     for student, one in marked.items():
         parts = [f"<h1>{escape(student)}</h1><p>{one['score']} of {len(tasks)} points</p>"]
         if one["output"]:
@@ -699,7 +717,7 @@ def marks_page(marked: Mapping[str, Mapping[str, Any]], tasks: Collection[str]) 
             f"<pre>{escape(test['output'])}</pre></article>"
             for test in one["tests"]
         )
-        sections.append(f"<section>{''.join(parts)}</section>")
+        sections.append(f"<section>{''.join(parts)}{footer}</section>")
     return PAGE_OF_MARKS.format("\n".join(sections))
 
 

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from cerify.explanations.explanation import braces
 from cerify.languages.language import Language
 from cerify.semantics.events import Stream
 
@@ -282,14 +281,14 @@ def _compared(difference: Difference) -> str:
     """Return advice on what to look at, based only on the matches that differ."""
     missing, extra = difference.missing, difference.extra
     if not extra:
-        return f"your formula requires more than the sentence: which part of it rejects {braces(missing[0])}?"
+        return "your formula requires more than the sentence: which part of it rejects the missing match?"
     if not missing:
-        return f"your formula requires less than the sentence: what in the sentence is not true of {braces(extra[0])}?"
+        return "your formula requires less than the sentence: what in the sentence is not true of the extra match?"
     sizes = [sorted(map(len, matches)) for matches in (missing, extra)]
     if sizes[0][-1] < sizes[1][0] or sizes[1][-1] < sizes[0][0]:
         more, less = ("more", "fewer") if sizes[0][0] > sizes[1][0] else ("fewer", "more")
         return f"the sentence wants {more} events in this match, yours has {less}: what determines their number?"
-    return f"the sentence wants {braces(missing[0])}, but yours has {braces(extra[0])}: what decides between the two?"
+    return "the sentence wants one match, and yours reports another: what decides between the two?"
 
 
 def _text(language: Language[Any], tree: Any) -> str:

@@ -87,13 +87,16 @@ function facts(lines) {
 }
 
 // A verdict or a grade: lines of text, the first in a colour, and a button that takes the stream that shows it.
-export function judged(className, lines, rows, onTake) {
+// What spoils an exercise, the difference on that stream, is folded away.
+export function judged(className, lines, rows, onTake, difference = []) {
   const [heading, ...rest] = lines;
   const take = element("button", { type: "button" }, "Show on this stream");
   take.addEventListener("click", () => onTake(rows));
+  const shown = (text) => element("div", { className: "lines" }, text.join("\n"));
+  const folded = element("details", {}, element("summary", {}, "Show the stream"), shown(difference), take);
   return [
     element("p", { className }, heading),
-    element("div", { className: "lines" }, rest.join("\n")),
-    rows ? take : "",
+    shown(rest),
+    rows && difference.length ? folded : rows ? take : "",
   ];
 }

@@ -431,7 +431,9 @@ $("grade").addEventListener("click", () => {
     answer.mark(found.error?.span ?? null);
     const taken = (rows) => take(rows, state.answer);
     const grade = found.right ? (found.proved ? "yes" : "open") : found.graded ? "no" : "open";
-    const shown = found.error ? [failure(found.error)] : judged(grade, found.lines, found.rows, taken);
+    const shown = found.error
+      ? [failure(found.error)]
+      : judged(grade, found.lines, found.rows, taken, found.difference);
     $("feedback").replaceChildren(...shown);
   });
 });

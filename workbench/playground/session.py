@@ -452,19 +452,21 @@ def tasks(asked: Json) -> Json:
 
 
 def grade(asked: Json) -> Json:
-    """Return whether `query` is a right answer to the exercise `id`; if not, the mistake, shown on a stream."""
+    """Return whether `query` is a right answer to the exercise `id`; if not, hints, and the mistake on a stream."""
     from cerify.grade.grading import Misfit, Right, exercise, feedback, graded, json_of
 
     task = exercise(asked["id"])
     found = graded(task, asked["query"])
     difference = json_of(task, found).get("difference")
     rows = None if difference is None else rows_of(difference["events"])
-    heading, *lines = feedback(task, found, asked["query"])
+    heading, *lines = feedback(task, found, asked["query"], stream=False)
+    shown = feedback(task, found, asked["query"])
     if isinstance(found, Misfit):
         heading = f"not graded: {found.message}"
     return {"right": isinstance(found, Right), "graded": not isinstance(found, Misfit)} | {
         "proved": isinstance(found, Right) and found.evidence != "tried",
         "lines": [heading, *lines],
+        "difference": [line for line in shown[1:] if line not in lines],
         "rows": rows,
     }
 

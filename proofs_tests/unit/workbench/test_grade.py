@@ -2,9 +2,11 @@
 
 import csv
 import json
+from datetime import date
 from itertools import product
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
@@ -112,7 +114,7 @@ def test_what_is_known_is_said() -> None:
 
 
 def test_wrong_feedback_in_words() -> None:
-    result = run("cel-then", "Open : Close")
+    result = run("cel-then", "Open : Close", "--stream")
     assert result.return_value == 1
     assert result.stdout.splitlines() == [
         "wrong: it differs on this stream of 3 events, and on no shorter one",
@@ -126,13 +128,29 @@ def test_wrong_feedback_in_words() -> None:
     ]
     assert (
         "yours takes place at event 2 (withdraw), which the sentence does not want"
-        in run("ev-just-before", "prior(deposit, withdraw)").stdout
+        in run("ev-just-before", "prior(deposit, withdraw)", "--stream").stdout
     )
-    assert "yours reports the match of event 0 (T), which" in run("cel-filter", "T").stdout
+    assert "yours reports the match of event 0 (T), which" in run("cel-filter", "T", "--stream").stdout
+
+
+def test_hints_come_before_the_stream() -> None:
+    """The first look at a wrong answer does not show where it differs: that is for the student to find."""
+    assert run("cel-then", "Open : Close").stdout.splitlines() == [
+        "wrong: it differs on a stream of 3 events, and on no shorter one",
+        "yours misses a match that the sentence wants",
+        "hint: your formula allows no event in between: the sentence does not require that",
+        "hint: There are two signs for one thing after another; one of them lets events lie between.",
+        "--stream shows this stream, and the matches on it",
+    ]
+    extra = "yours reports a match that the sentence does not want"
+    assert extra in run("cel-filter", "T").stdout.splitlines()
+    assert extra in run("ev-just-before", "prior(deposit, withdraw)").stdout.splitlines()
+    with pytest.raises(click.UsageError, match="--stream needs a FORMULA"):
+        raise run("cel-then", "--stream").exception or AssertionError
 
 
 def test_of_a_long_stream_the_ends_are_shown() -> None:
-    lines = run("cel-then", "(Open ; Close) WITHIN 60 EVENTS").stdout.splitlines()
+    lines = run("cel-then", "(Open ; Close) WITHIN 60 EVENTS", "--stream").stdout.splitlines()
     assert lines[0] == "wrong: it differs on this stream of 61 events, and on no shorter one"
     assert lines[10:13] == ["  9  Open", "  …", "  51  Open"]
     assert lines[21:23] == ["  60  Close", lines[22]]
@@ -272,7 +290,7 @@ def test_an_answer_in_another_language_is_told_that_of_the_exercise(id_: str, te
 
 def test_streams_show_a_difference_that_no_decider_finds() -> None:
     """A filter in core-CEL on a variable that an iteration hides: no automaton carries it."""
-    lines = run("core-each", "((T AS x)+ ; H AS y) FILTER x.tmp > 40 AND y.hum < 20").stdout.splitlines()
+    lines = run("core-each", "((T AS x)+ ; H AS y) FILTER x.tmp > 40 AND y.hum < 20", "--stream").stdout.splitlines()
     assert lines[0] == "wrong: it differs on this stream of 3 events, and on no shorter one that was tried"
     assert lines[-3].startswith("warning: x may hold no event of the match here")
     assert lines[-1] == "hint: A filter inside the iteration asks about the event of the round."
@@ -312,14 +330,18 @@ def rows(pattern: str, define: str = "B AS price < PREV(price)") -> str:
         ("cel-project", "PROJECT[Open](Open ; Alarm)", "which events must PROJECT keep?"),
         ("cel-project", "Alarm UNLESS Open", "one event comes after another"),
         ("cel-variables", "T ; T FILTER T.tmp < 20 AND T.tmp > 40", "give each event a variable of its own"),
-        ("cel-filter", "T FILTER X.tmp > 40", "what in the sentence is not true of {0}?"),
+        ("cel-filter", "T FILTER X.tmp > 40", "what in the sentence is not true of the extra match?"),
         ("cel-repeat", "Open+", "how often is something repeated, at least and at most?"),
-        ("cel-repeat", "Open : Open", "which part of it rejects {0, 1, 2}?"),
+        ("cel-repeat", "Open : Open", "which part of it rejects the missing match?"),
         ("cel-repeat", "Open{2,3}", "the sentence allows no event in between"),
         ("row-falls", rows("A B+", "B AS B.price < A.price"), "with which row is each row"),
         ("ev-third", "every <3> deposit", "your formula begins to count again each time"),
         ("ev-first", "first and withdraw", "the sentence says how many"),
-        ("ev-none-between", "exists x (prior(deposit = x, withdraw) and !relative(x, interest))", "not true of {2}?"),
+        (
+            "ev-none-between",
+            "exists x (prior(deposit = x, withdraw) and !relative(x, interest))",
+            "not true of the extra match?",
+        ),
     ],
 )
 def test_a_hint_is_true_of_the_answer(id_: str, text: str, hint: str) -> None:
@@ -355,14 +377,16 @@ def test_per_key_compares_events_as_partition_by_does(key: str, answer: str, hin
 
 
 def test_a_hint_about_the_pattern_is_left_out_where_the_mistake_is_in_the_conditions() -> None:
-    greedy, compared = (run("row-falls", rows(*one)).stdout for one in (("A B+?",), ("A B+", "B AS price < A.price")))
+    greedy, compared = (
+        run("row-falls", rows(*one), "--stream").stdout for one in (("A B+?",), ("A B+", "B AS price < A.price"))
+    )
     assert greedy.splitlines()[-1] == f"hint: {exercise('row-falls').hint}"
     assert compared.splitlines()[-1].startswith("hint: with which row is each row compared?")
     assert json.loads(run("row-falls", rows("A B+", "B AS price < A.price"), "--json").stdout)["hint"] == ""
 
 
 def test_a_wrong_answer_comes_with_the_warnings_about_it() -> None:
-    lines = run("cel-filter", "T FILTER X.tmp > 40").stdout.splitlines()
+    lines = run("cel-filter", "T FILTER X.tmp > 40", "--stream").stdout.splitlines()
     assert lines[-3] == "warning: X is not bound here; the bound variables are T"
     found = json.loads(run("ev-mask", "withdraw > 100", "--json").stdout)
     assert found["warnings"] == [
@@ -456,7 +480,8 @@ def test_a_folder_of_sheets_is_marked(tmp_path: Path) -> None:
     assert result.return_value == 1
     assert result.stdout.splitlines()[1].startswith("ann: 1 of 3")
     head, *rows = csv.reader(table.read_text(encoding="utf-8").splitlines())
-    assert head == ["student", "points", "of", "cel-event", "cel-or", "cel-then", "problem"]
+    assert head == ["student", "points", "of", "cel-event", "cel-or", "cel-then", "problem", "cerify", "date"]
+    assert {tuple(row[7:]) for row in rows} == {(cerify.__version__, date.today().isoformat())}
     assert [row[:6] for row in rows] == [
         ["'=dan", "0", "3", "0", "0", "0"],
         ["ann", "1", "3", "0", "0", "1"],
@@ -465,6 +490,7 @@ def test_a_folder_of_sheets_is_marked(tmp_path: Path) -> None:
     ]
     assert ["s9.json" in rows[2][6], "s10.json" in rows[3][6], rows[1][6]] == [True, True, ""]
     written = page.read_text(encoding="utf-8")
+    assert written.count(f"Marked by cerify {cerify.__version__} on {date.today().isoformat()}") == 4
     assert (written.count("<section>"), "<b>" in written, "&lt;b&gt;" in written) == (4, False, True)
     (folder / "s10.json").unlink()
     (folder / "s9.json").unlink()

@@ -395,4 +395,7 @@ def test_an_exercise_is_graded() -> None:
     assert (tried["right"], tried["proved"]) == (True, False)
     wrong = ask("grade", id="cel-then", query="Open : Close")
     assert not wrong["right"]
+    assert "hint:" in " ".join(wrong["lines"])
+    assert "{0, 2}" not in " ".join(wrong["lines"])
+    assert "after event 2 the sentence wants {0, 2}, {1, 2}; yours reports {1, 2}" in wrong["difference"]
     assert wrong["rows"][0] == ["type"]
