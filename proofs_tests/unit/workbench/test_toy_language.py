@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +23,7 @@ from cerify.languages.language import Language
 from cerify.semantics.errors import IllFormed, ParseError, Unsupported
 from cerify.semantics.events import Event, Schema, Stream
 from proofs_tests.conftest import Run
-from proofs_tests.toy_language import TOY
+from proofs_tests.toy_language import FOLDER, TOY
 from proofs_tests.unit.workbench.test_html import Outline
 
 ABAB = [Event(R, {}) for R in "ABAB"]
@@ -144,3 +148,24 @@ def test_fuzz(run: Run) -> None:
     summary, *found = map(json.loads, out.splitlines())
     assert list(summary["summary"]["causes"].values()) == [len(found)]  # one cause, so not all of them are shrunk
     assert [(len(one["query"].split()), len(one["events"])) for one in found[:EACH]] == [(3, 3)] * EACH
+
+
+def test_the_plug_in_of_the_book_is_found_by_its_entry_point(events: str, tmp_path: Path) -> None:
+    """As it is installed: the module on the path, and beside it the entry points that its pyproject.toml declares."""
+    project = tomllib.loads((FOLDER / "pyproject.toml").read_text(encoding="utf-8"))
+    shutil.copy(FOLDER / "words.py", tmp_path)
+    (installed := tmp_path / "cerify_words-0.1.dist-info").mkdir()
+    points = [f"[{group}]" for group in project["project"]["entry-points"]]
+    points += [f"{name} = {at}" for one in project["project"]["entry-points"].values() for name, at in one.items()]
+    (installed / "entry_points.txt").write_text("\n".join(points))
+    (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: cerify-words\nVersion: 0.1\n")
+    for arguments, says in (
+        (["match", "A B", events, "--json"], '{"at": 1, "events": [0, 1]}\n{"at": 3, "events": [2, 3]}\n'),
+        (
+            ["check", "A +"],
+            "cerify: '+' is not an event type; it is a query in another language: --language cel\nA +\n  ^\n",
+        ),
+    ):
+        command = [sys.executable, "-m", "cerify.cli", *arguments, "--language", "words"]
+        ran = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(tmp_path)})
+        assert ran.stdout + ran.stderr == says
