@@ -74,7 +74,7 @@ chapters = {  # the pages below a page, in the table of contents
     "theory/mechanised": "theory/proved theory/strategies theory/compilation theory/star theory/event-expressions "
     "theory/sase",
     "claims": "errata laws decisions/README",
-    "reference/README": "reference/syntax reference/commands reference/errors reference/stability "
+    "reference/README": "reference/glossary reference/syntax reference/commands reference/errors reference/stability "
     "reference/dependencies reference/protocol reference/suite reference/suite-strength reference/measurements "
     "reference/api reference/api-semantics reference/api-automata "
     "reference/api-equivalence",
