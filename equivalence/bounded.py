@@ -38,7 +38,7 @@ SIMPLE = (*range(SMALL + 1), *range(20, 101, 10))  # and these floats
 
 
 class UnknownStream:
-    """z3 variables for the type of each event, and for the presence and value of each attribute."""
+    """A stream whose events are not known: z3 variables for the type of each event and for each of its attributes."""
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
@@ -129,7 +129,7 @@ class UnknownStream:
 
 
 class UnknownPart:
-    """A sub-stream of an unknown stream: its events at some positions."""
+    """A part of an unknown stream: its events at some positions."""
 
     def __init__(self, whole: UnknownStream | UnknownPart, positions: tuple[int, ...]) -> None:
         self._whole, self._positions = whole, positions

@@ -93,7 +93,10 @@ class KeyedTest:
         return self.real.accepts(state)
 
     def stream(self, word: Types) -> Stream | None:
-        """Return a stream of a word that some stream has; None if none is found."""
+        """Return a stream that has these types of events, in this order; None if none is found.
+
+        Some stream must have them.
+        """
         events = [self.automaton.events[type_] for type_ in word]
         return stream_of_word(events, [self.zones[type_] for type_ in word], self.reduction, at_edges=True)
 

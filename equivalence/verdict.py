@@ -131,9 +131,10 @@ Word: TypeAlias = tuple[Letter, ...]
 
 @dataclass(frozen=True)
 class Fact:
-    """States that no partition has consecutive rows with these truths of conditions.
+    """A proved fact about MATCH_RECOGNIZE: no partition has consecutive rows in which the conditions have these
+    results.
 
-    first: as its first rows; last: as its last rows.
+    first: only if they are its first rows; last: only if they are its last rows.
     """
 
     rows: Word
@@ -157,9 +158,10 @@ class Fact:
 
 @dataclass(frozen=True)
 class PieceProof:
-    """The proof for streams whose last event has keys in certain pieces of the key values.
+    """A proof for those streams whose last event has given keys: each key has a value in one piece of the possible
+    values.
 
-    keys: for each partition attribute, the truth of its tests, those of the left query first; None if the last event
+    keys: for each partition attribute, the results of its tests, those of the left query first; None if the last event
     has no key. relation: known facts about the stream so far, with two sets of states that then accept the same words.
     clocked: replaces relation if windows are around parts of a match. It has sets of configurations instead of states,
     and the times at which they are reached (clocks.py); None in it stands for no bound.

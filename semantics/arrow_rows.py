@@ -22,11 +22,10 @@ DEEPEST = 64  # structs inside each other
 
 @dataclass(frozen=True)
 class ReadTable:
-    """The table of a stream, with warnings and the columns that were left out of it.
+    """The table of a stream as it was read from a file.
 
-    unread: the columns that were left out, each with the reason.
-    lists: the columns that were left out because they have lists.
-    notes: warnings about the other columns.
+    unread: the columns that were left out, each with the reason. lists: the columns that were left out because they
+    have lists. notes: warnings about the other columns.
     """
 
     table: pa.Table

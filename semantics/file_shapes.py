@@ -83,7 +83,7 @@ ZEEK = b"#separator "
 
 @dataclass(frozen=True)
 class Shape:
-    """A file to read: its source, and the type of all its events, if the file says so."""
+    """A file to read: its source and, if the file names one type for all its events, this type."""
 
     source: CsvSource
     default_type: str | None = None

@@ -47,7 +47,7 @@ _WORD = re.compile(rf"(?<![\w.])({'|'.join((*CLAUSES, 'OF'))})(?![\w.])")
 
 @dataclass(frozen=True)
 class SequenceQuestion:
-    """A question: which keys have a match of a pattern of ClickHouse's sequenceMatch, and where?
+    """The question which keys have a match of a pattern of ClickHouse's sequenceMatch, and where.
 
     steps: the conditions of the pattern: `(?1)` is the first step. by: the attribute that is the key.
     """

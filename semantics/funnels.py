@@ -45,7 +45,7 @@ Rows: TypeAlias = Sequence[FunnelRow]
 
 @dataclass(frozen=True, slots=True)
 class ChainReading:
-    """The choices of cerify's own funnel.
+    """The options of a funnel, as cerify reads it.
 
     first: a funnel begins only at the key's first row of step 1. increasing: each step has a later time than the step
     before. window: the longest allowed time from the first step to the last; None: any time.

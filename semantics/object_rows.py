@@ -133,7 +133,7 @@ def fitted_objects(
 
 
 def what_list(name: str, paths: Collection[str] = ("",)) -> str:
-    """Return the reason why a list is not an attribute, with the attributes that stand for it.
+    """Return why a list is not an attribute, and which attributes stand for it.
 
     paths: the paths to the values in its elements: [""] if elements are values, [] if queries cannot test elements.
     """

@@ -239,7 +239,7 @@ def compare(comparator: Comparator, left: Value | None, right: Value | None) -> 
 
 
 def has_value(term: Term) -> Predicate:
-    """Return `term is not null` as `term = term or term != term`, which is false only for an absent value."""
+    """Return a predicate that is true if the term has a value: `term = term or term != term`."""
     return Either(Comparison("=", term, term), Comparison("!=", term, term))
 
 
@@ -303,9 +303,9 @@ def combined(
 
 
 def outcomes(predicate: Predicate, of_atom: Callable[[Atomic], tuple[bool, bool]]) -> tuple[bool, bool]:
-    """Return (can be true, can be false) for the predicate, from these two facts for each atomic predicate.
+    """Return whether a predicate can be true, and whether it can be false, if each atomic predicate varies on its own.
 
-    Atomic predicates count as independent of each other.
+    of_atom: returns the same two facts for an atomic predicate.
     """
     return combined(
         predicate,
@@ -671,8 +671,9 @@ def unmeasured(known: str | None, span: Span | None) -> Iterator[Problem]:
 def lacking(
     holder: str, attribute: str, held: frozenset[str], schema: Schema | None, span: Span | None
 ) -> Iterator[Problem]:
-    """Yield a problem if an event type in `held` lacks the attribute. holder: what holds events of these types, such as
-    a variable, as messages name it.
+    """Yield a problem if an event type in `held` lacks the attribute.
+
+    holder: the name in messages for what has events of these types, such as a variable.
     """
     if schema is None:
         return
@@ -699,10 +700,10 @@ def never_true(
     span: Span | None,
     always: frozenset[str] = frozenset(),
 ) -> Iterator[Problem]:
-    """Yield a problem if a predicate on all events of a variable is never true for its types, or a type in `always`.
+    """Yield a problem if a condition on the events of a variable is never true, because no type has all its attributes.
 
-    always: the types of which the variable has an event if it has any event. The problem is that each type lacks an
-    attribute that the predicate needs; `lacking` reports an attribute that no type has.
+    always: types of which the variable has an event if it has any; one of these is enough for a problem. `lacking`
+    reports an attribute that no type has.
     """
     if schema is None:
         return
@@ -768,7 +769,7 @@ def time_problems(schema: Schema | None, span: Span | None) -> Iterator[Problem]
 
 
 def number_problems(term: Term, schema: Schema | None, span: Span | None) -> Iterator[Problem]:
-    """Yield a problem if a term has to be a number, but has another kind under the schema."""
+    """Yield a problem if a term must be a number, but has another kind under the schema."""
     if schema is not None and (known := _kind_of_predicate(term, schema)) not in (None, "number"):
         yield Problem("arithmetic", f"{show_term(term)} is a {known}, but a number is needed", span)
 

@@ -32,7 +32,9 @@ An event may have no time.
 
 
 def attribute_of(name: str) -> str:
-    """Return the name of the attribute that has a document's field (see `FIELD`); `field_name` inverts it.
+    """Return the attribute that holds a field of a document. Only reserved names differ: see `FIELD`.
+
+    `field_name` is the inverse.
 
     >>> from cerify.semantics.schemas import attribute_of
     >>> attribute_of("time"), attribute_of("user.name")

@@ -57,7 +57,9 @@ TYPE_OPTION = (
 
 
 def type_option(fields: Iterable[object], reserved: Iterable[str]) -> str:
-    """Return, for a message, the option that names the field of the type, and the option for a missing time."""
+    """Return the end of a message: the options that name the field of the type and, if no field is the time, of the
+    time.
+    """
     named = TIME in (*fields, *reserved)
     return TYPE_OPTION + ("" if named else "; name the time, if there is one, by --time, in Python time_column")
 

@@ -56,7 +56,9 @@ class FileQuery:
 
     @cached_property
     def reach(self) -> ReachBounds | None:
-        """Return how far back a match may look; None if no window bounds that, or if it is unknown."""
+        """Return how far back a match may look, in events or time; None if no window bounds that, or if it is
+        unknown.
+        """
         return reach_of(self.query) if isinstance(self.query, Formula) else None
 
     def count(self, evaluator: str | None = None, workers: int = 1) -> int:

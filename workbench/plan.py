@@ -633,7 +633,7 @@ def _with_text(problem: Problem, S: Stream, seen: ObservedSchema, language: Lang
 
 @dataclass(frozen=True)
 class FirstBatch:
-    """A check of a query against the first batch of an evaluator, which issues warnings.
+    """Checks a query against the first batch of an evaluator, and issues warnings.
 
     text: the text of the query, if it is known.
     """

@@ -134,7 +134,7 @@ class PastedTable:
     columns: tuple[str, ...]
 
     def output(self, made: OutputTable, reading: RowReading) -> OutputTable:
-        """Return the rows of the statement, given the output table of its clause.
+        """Return the rows of the SELECT, given the output table of its clause.
 
         Names of columns have the case that the dialect gives them. Raises IllFormed.
         """

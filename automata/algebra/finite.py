@@ -250,7 +250,11 @@ def types(predicates: Sequence[Predicate], budget: Budget = Budget()) -> list[tu
 
 
 class Algebra:
-    """All Boolean combinations of the generators. Without the solver, some types may be empty."""
+    """The Boolean algebra of some predicates, its generators: every predicate that AND, OR and NOT make of them.
+
+    A predicate is represented by a mask of the types of events: bit i is set if it is true of events of type i. Without
+    the solver, some types may have no event.
+    """
 
     def __init__(
         self,
@@ -282,7 +286,7 @@ class Algebra:
 
     @cached_property
     def everything(self) -> Mask:
-        """Return the set of all types."""
+        """Return the mask of the predicate that is true of every event."""
         return (1 << len(self.atoms)) - 1
 
     def masks(self, predicates: Iterable[Predicate]) -> dict[Predicate, Mask]:
@@ -290,9 +294,7 @@ class Algebra:
         return {predicate: self.mask(predicate) for predicate in predicates}
 
     def mask(self, predicate: Predicate) -> Mask:
-        """Return the types whose events satisfy the predicate, which must be a combination of the generators.
-        Raises BudgetExceeded.
-        """
+        """Return the mask of a predicate, which must be a combination of the generators. Raises BudgetExceeded."""
         everything = self.everything  # fills in the generators' masks
         if (mask := self._masks.get(predicate)) is None:
             match predicate:

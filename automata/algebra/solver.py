@@ -52,7 +52,9 @@ STEPS = 3_000_000  # of z3 for one question, about a second; a time limit would 
 
 @dataclass(frozen=True)
 class Solution:
-    """Whether the tests may have the wanted results, with example values if some were found."""
+    """The answer of `solve`: whether one event can give the tests the wanted results, with example values if some
+    were found.
+    """
 
     possible: bool
     values: Values | None = None
@@ -225,7 +227,7 @@ LARGEST_CHARACTER = 0x2FFFF  # in strings of z3
 
 
 class TooHard(Exception):
-    """z3 cannot express the tests exactly, or cannot decide them."""
+    """Raised if z3 cannot express the tests exactly, or cannot decide them."""
 
 
 BOUNDS: Mapping[Sort | None, tuple[int, int]] = {

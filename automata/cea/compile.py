@@ -103,14 +103,17 @@ def max_(A: CEA, algebra: Algebra) -> CEA:
 
 
 def after_next(monitor: DominanceMonitor, marked: bool, delta: Delta) -> DominanceMonitor:
-    """Return the monitor of NXT after one more event."""
+    """Return the monitor of NXT after one more event. A monitor compares a run with its rivals.
+
+    marked: whether the run marks the event. delta: returns the states that rivals reach, if they mark the event or not.
+    """
     ties, winners, _ = monitor
     won = delta(winners, True) | delta(winners, False)
     return delta(ties, marked), won if marked else won | delta(ties, True), ties ^ ties
 
 
 def after_last(monitor: DominanceMonitor, marked: bool, delta: Delta) -> DominanceMonitor:
-    """Return the monitor of LAST after one more event."""
+    """Return the monitor of LAST after one more event. The arguments are those of `after_next`."""
     ties, winners, losers = monitor
     if marked:
         lost = delta(losers, True) | delta(losers | ties | winners, False)
@@ -119,7 +122,7 @@ def after_last(monitor: DominanceMonitor, marked: bool, delta: Delta) -> Dominan
 
 
 def after_max(monitor: DominanceMonitor, marked: bool, delta: Delta) -> DominanceMonitor:
-    """Return the monitor of MAX after one more event."""
+    """Return the monitor of MAX after one more event. The arguments are those of `after_next`."""
     ties, winners, _ = monitor
     if marked:
         return delta(ties, True), delta(winners, True), ties ^ ties
@@ -274,7 +277,10 @@ def correlated(condition: cel.Condition) -> bool:
 
 
 def generators(phi: cel.Formula) -> Iterator[Predicate]:
-    """Yield the tuple predicates from which all predicates of the automaton are combined."""
+    """Yield the predicates that the formula tests on single events.
+
+    Every predicate of its automaton is a combination of these.
+    """
     for psi in cel.subformulas(phi):
         match psi:
             case cel.EventAtom(R):
@@ -285,7 +291,9 @@ def generators(phi: cel.Formula) -> Iterator[Predicate]:
 
 
 def held_mark(P: Predicate) -> str | None:
-    """Return the mark that stands for a filter on a helper attribute (see HELD); None for other predicates."""
+    """Return the name of the helper attribute that a predicate tests (see HELD), which serves as a mark; None for
+    others.
+    """
     match P:
         case Comparison("=", Attribute(name), _) if name.startswith(HELD):
             return name

@@ -101,7 +101,7 @@ def free(phi: core.Formula) -> Variables:
 
 
 def bound(phi: core.Formula) -> Variables:
-    """Return bound(phi): the variables that hold an event in every complex event of phi (cep17, section 5.1)."""
+    """Return the variables that hold an event in every complex event of phi: bound(phi) of cep17, section 5.1."""
     match phi:
         case core.CoreEventAtom(_, x):
             return frozenset({x})
@@ -137,9 +137,9 @@ def selects(t: Transition) -> bool:
 
 
 def guess_position(A: CEA, x: str, budget: Budget) -> CEA:
-    """Move the variable x, in the pairs of A that have no position for it, to each possible event in turn.
+    """Give x every possible position in the pairs (complex event, valuation) of A in which x has none.
 
-    Pairs in which x has a position stay. Raises BudgetExceeded.
+    Other pairs stay as they are. Raises BudgetExceeded.
     """
 
     def successors(state: tuple[int, bool]) -> Iterator[tuple[Label, tuple[int, bool]]]:
@@ -428,9 +428,9 @@ def whole_stream(phi: core.Formula, budget: Budget = Budget()) -> CEA:
 
 
 def looks_ahead(phi: core.Formula) -> list[tuple[str, Span | None]]:
-    """Return the variables in filters, with their spans, that may hold events outside the match.
+    """Return the variables in filters, with their spans, that may hold events after the end of a match.
 
-    A variable may do so if neither the match nor the rival that is compared with it has to bind it. Raises
+    A variable may do so if neither the match binds it, nor a rival match with which a strategy compares it. Raises
     BudgetExceeded if phi is nested too deeply.
     """
     with depth_limited(phi.span):

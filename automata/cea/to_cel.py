@@ -45,7 +45,7 @@ class CeaLetter(NamedTuple):
 
 
 class CeaUnion(NamedTuple):
-    """One of the parts; the parts are in ascending order."""
+    """A choice of several parts; the parts are in ascending order."""
 
     parts: tuple[Expression, ...]
 
@@ -69,7 +69,7 @@ Node: TypeAlias = CeaLetter | CeaUnion | Join | Repeated
 
 
 def parts_of(node: Node) -> tuple[Expression, ...]:
-    """Return the expressions directly in a node."""
+    """Return the expressions directly below an expression."""
     match node:
         case CeaLetter():
             return ()

@@ -34,10 +34,10 @@ BITS = 32  # masks whose outcomes are put together before they are numbered anew
 
 
 class Classes:
-    """The classes of the events so far.
+    """The classes of the events read so far. Two events are in one class if no automaton distinguishes them.
 
     types: for each class, the type of its events in the alphabet of each automaton. starts: the classes of start
-    events. masks: the distinct masks of all automata.
+    events. masks: the distinct conditions on events in all automata.
     """
 
     def __init__(self, automata: Sequence[DFA]) -> None:
@@ -168,9 +168,9 @@ class Positions(Protocol):
 
 
 class TableRunner:
-    """The states of some automata over one history, which is read in single events or batches.
+    """Runs some automata over one history, which is read in single events or batches.
 
-    Results identify an expression by the index of its automaton. position: the position of the next event.
+    In results, the index of an automaton stands for its expression. position: the position of the next event.
     """
 
     def __init__(self, automata: Sequence[DFA]) -> None:

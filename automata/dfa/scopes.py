@@ -43,12 +43,12 @@ def unbound_variables(E: expr.Expression) -> tuple[str, ...]:
 
 
 def ranging_variables(body: expr.Expression, parameters: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the attribute variables of a scope that range over values, sorted (vldb92, section 6.2).
+    """Return the attribute variables of a scope that may take any value, sorted (vldb92, section 6.2).
 
-    Parameters do not range: the caller of a definition chooses their values. Another variable with a single place in a
-    single primitive event does not range either, because it constrains nothing: "if the same variable appears in
+    Parameters are left out: the caller of a definition chooses their values. A variable that occurs only once, as an
+    argument of a primitive event, is left out too, because it constrains nothing: "if the same variable appears in
     multiple places in an expression, it constrains the corresponding values to be identical". A variable in a
-    constraint, or passed to a name, does range.
+    constraint, or passed to a name, is included.
     """
     once: set[str] = set()
     ranging: set[str] = set()
@@ -159,10 +159,11 @@ def grounded(
     order: ArgumentOrder,
     budget: Budget = Budget(),
 ) -> expr.Expression:
-    """Return E with names replaced by the bodies of their definitions, and arguments by masks.
+    """Return E without names and arguments: definitions replace names, and conditions on attributes replace arguments.
 
-    Raises Unsupported if a definition has its own attribute variables, because there would be an expression for each
-    value. Raises BudgetExceeded if definitions that use others several times make the expression too large.
+    values: the value of each attribute variable. Raises Unsupported if a definition has its own attribute variables,
+    because there would be an expression for each value. Raises BudgetExceeded if definitions that use others several
+    times make the expression too large.
     """
     terms = {X: Constant(v) for X, v in values.items()}
     return with_terms(E, terms, _is_true, definitions, order, budget)
@@ -176,9 +177,9 @@ def with_terms(
     order: ArgumentOrder,
     budget: Budget = Budget(),
 ) -> expr.Expression:
-    """Same as `grounded`, but with any terms for the variables.
+    """Same as `grounded`, but a variable is replaced by a term, such as another attribute, instead of a value.
 
-    The function `decide` returns the truth of each constraint between terms.
+    decide: a function that returns whether a constraint between terms is true.
     """
     found = tried_with_terms(E, terms, decide, definitions, order, budget)
     if isinstance(found, Unsupported):

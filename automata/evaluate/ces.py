@@ -181,7 +181,7 @@ class CesOutput:
 
 
 class CesUnion:
-    """The complex events of both nodes; right is None once all its complex events begin too early to matter."""
+    """A union of two sets of complex events. right is None once all its complex events begin too early to matter."""
 
     __slots__ = ("latest", "left", "right")
 
@@ -198,7 +198,7 @@ WINDOW_BOTTOM = Bottom()
 
 
 def merge(series: Series) -> Node:
-    """Return one safe node for all complex events of a series ("safe" and "series" are defined above)."""
+    """Return one node that has all complex events of a series. This module's introduction defines series."""
     node = series[-1]
     for left in reversed(series[:-1]):
         node = CesUnion(left, node)

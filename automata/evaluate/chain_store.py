@@ -35,7 +35,7 @@ POSITIONS = 2**20  # positions of the events of matches that are found before th
 
 
 class CountStore(MatchStore):
-    """A match store for counted events. All matches have the same number of events, and one variable."""
+    """A match store for chains of single events, such as LAST(A{60} ; B). All matches have equally many events."""
 
     growth, most = 2, 2**30
     _length: int  # events of a match

@@ -40,8 +40,8 @@ MAX_SETS = 5_000  # combinations of a set of variables from each operand of ALL
 class BindingAnalysis:
     """The variables and events that the valuations of a formula bind.
 
-    definite: variables that bind an event in each valuation. binds: whether each valuation binds an event. possible:
-    the sets of variables that may bind an event together.
+    definite: the variables that bind an event in every valuation. binds: whether every valuation binds an event.
+    possible: sets of variables; each is all the variables that may bind one event at the same time.
     """
 
     definite: Variables
@@ -201,7 +201,10 @@ def scope_of_counts(phi: Formula) -> Scope | None:
 
 
 def agreeing(equations: Iterable[Equation], h: BindingAnalysis) -> bool:
-    """Return whether the equations of an attribute make all events agree on it, by (1) and (2) above."""
+    """Return whether equations such as A.x = B.x, all on one attribute, make all events of a match agree on it.
+
+    h: the variables that the formula binds. The comment above has the two conditions.
+    """
     equations = set(equations)
     alone = {A for A, B in equations if A == B}
     for A in sorted({A for equation in equations for A in equation}):
@@ -298,10 +301,10 @@ Colours: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True)
 class ResidualFilter:
-    """A filter still to be checked, or a window.
+    """A filter or a window that the automaton does not check, so that it must be checked for each match.
 
     marks: the mark of each variable; a window has one mark for all its events. rounds: the colours of the iterations
-    around it, from the outermost to the innermost.
+    around the filter, from the outermost to the innermost.
     """
 
     condition: Condition | ValueWindow
@@ -698,7 +701,7 @@ def _one_variable(A: CEA) -> CEA:
 
 
 def rebinds(phi: cel.In) -> bool:
-    """Return whether the operand may already bind events to this variable, so that the new binding hides them."""
+    """Return whether the operand of IN may already bind events to the variable. The new binding then hides them."""
     return any(phi.variable in kind for kind in analyze_bindings(phi.phi).possible)
 
 

@@ -48,7 +48,7 @@ class KeyStreams:
         return bisect_left(self._positions[key], i), self._number[j]
 
     def inside(self, mu: Valuation, j: int) -> Valuation | None:
-        """Convert a valuation to positions in the stream to which the event at j belongs.
+        """Convert the positions in a valuation to positions in the stream of the key that the event at j has.
 
         Return None if the valuation binds an event with another key.
         """

@@ -21,10 +21,10 @@ from cerify.semantics.errors import BudgetExceeded
 
 
 class KeyedStore(TreeStore):
-    """A series of nodes for each key and state; see keyed_kernels.
+    """A match store under PER KEY: each key has its own partial matches in each state of the automaton.
 
     reports_at_last_event, windowed, consume: as in WindowedStore. ascending: whether the beginning of the window never
-    moves back along the whole stream. The window of a number of events of a key may move back.
+    moves back along the whole stream. The beginning of a window of n events of a key may move back.
     """
 
     growth, most = 2, 2**30

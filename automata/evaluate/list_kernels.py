@@ -748,7 +748,7 @@ def look_up(codes, table, found):  # type: ignore[no-untyped-def]
 
 @bare
 def effective_rows(classes, busy, rows):  # type: ignore[no-untyped-def]
-    """Write the rows of the events that begin a stream, or have an effect in some state, into rows, int64 [n + 1].
+    """Write the indices of the events that begin a stream, or that change some state, into `rows`, int64 [n + 1].
 
     Return their number. classes: see update_lists. busy: see TransitionTables.
     """

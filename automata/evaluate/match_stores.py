@@ -37,7 +37,10 @@ ERA = 2**31  # a node has 31 bits for its position, which counts from the beginn
 
 
 class UnwindowedStore(MatchStore):
-    """A list of nodes for each state, with labels if they are wanted; see list_kernels."""
+    """A match store for formulas without windows and partitions: a list of nodes for each state of the automaton.
+
+    Nodes have labels if labels are wanted. list_kernels has the compiled functions on these lists.
+    """
 
     growth, most = 4, 2**31 - 1
 
@@ -251,7 +254,8 @@ def _paths(root: int, tree: NDArray[np.void], bound: int) -> int:
 def in_windows(
     batch: EventBatch, unmarked: int, start: int, cut: int, transitions: TransitionTables
 ) -> tuple[Numbers, int] | None:
-    """Return (numbers, state), or None if a number is CAP or more.
+    """Count the matches of events of one key without making nodes. Return (numbers, state), or None if a number is CAP
+    or more.
 
     numbers: the positions with matches from index start on, and the number of matches at each. state: the state of the
     run without marks before the event at index cut. batch: events of one key, from the beginning of the window of the
@@ -279,7 +283,7 @@ NODE = np.dtype((np.record, np.dtype(FIELDS, align=True)))
 
 
 class TreeStore(MatchStore):
-    """A match store whose nodes are records of NODE, in the array `tree`."""
+    """A match store that keeps all nodes in one array of records, `tree`; NODE has their fields."""
 
     @property
     def labels(self) -> NDArray[np.int32]:
@@ -308,7 +312,7 @@ def require_tree(tree: NDArray[Any], position: int) -> None:
 
 
 class WindowedStore(TreeStore):
-    """A series of nodes for each state and key; see scoped_kernels.
+    """A match store for all formulas: the partial matches in each state of the automaton, for each key of a partition.
 
     reports_at_last_event: whether each match ends at its last event, so that partial matches outside the window can be
     dropped. windowed: whether to leave out a match that binds nothing. consume: whether a match ends all partial

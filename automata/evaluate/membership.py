@@ -253,7 +253,9 @@ def _atom(atom: cel.Atom, variables: list[str]) -> _Atom:
 
 
 def in_list(D: CompactComplexEventSet, nodes: NodeList, checker: CorrelatedFilterChecker) -> Iterator[list[int]]:
-    """Yield the complex events of a list that pass the filters, each as its nodes, like D.enumerate."""
+    """Yield the complex events in a list of nodes that pass the filters, each as its nodes from the latest to the
+    first.
+    """
     path: list[int] = []
     known = [checker.start]
     pending = [(*nodes, 0)]
@@ -271,7 +273,7 @@ def in_list(D: CompactComplexEventSet, nodes: NodeList, checker: CorrelatedFilte
 
 
 class ListNodes(NamedTuple):
-    """The position, the marks, CHILD and NEXT of each node of list_kernels, by its number."""
+    """The nodes of list_kernels as Python lists: for each node its position, marks, child and next node."""
 
     position: list[int]
     marks: list[Marks]
@@ -368,7 +370,7 @@ class _Read:
 
 
 class Membership:
-    """The valuations of formulas over the intervals of one stream. All steps count against one budget."""
+    """Finds the valuations of formulas over intervals of one stream. All steps count against one budget."""
 
     def __init__(self, S: Stream, budget: Budget, passing: Passing, plan: EvaluationPlan | None = None) -> None:
         self.S, self.budget, self.spending = S, budget, Spending(budget, plan)
@@ -617,7 +619,9 @@ class _Runs:
 
 
 def collected(phi: Collecting, mus: set[Valuation]) -> Iterable[Valuation]:
-    """Apply the operator to all valuations of its operand over one interval."""
+    """Apply an operator, such as IN, PROJECT or MAX, to all valuations of its operand over one interval; return the
+    result.
+    """
     match phi:
         case cel.In(_, A):
             return {frozenset(pair for pair in mu if pair[0] != A) | {(A, p) for p in sup(mu)} for mu in mus}

@@ -33,7 +33,7 @@ SPREAD = 4  # a column of integers with at most this many numbers in its range f
 
 
 def indices(rows: Rows, number: int) -> Longs:
-    """Return the numbers of the given rows, of a batch with this number of rows."""
+    """Return the indices of some rows of a batch as an array. number: the number of all rows of the batch."""
     return np.arange(number)[rows] if isinstance(rows, slice) else rows
 
 
@@ -296,7 +296,7 @@ class EncodedKeys:
         return np.flatnonzero(used & unknown)
 
     def keep(self, used: NDArray[np.bool_]) -> None:
-        """Drop the numbers that are not used."""
+        """Forget the numbers of keys that are not used. used: for each number whether it is used."""
         known = np.flatnonzero(self.numbers >= 0)
         self.numbers[known[~used[self.numbers[known]]]] = UNKNOWN
 

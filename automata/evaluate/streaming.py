@@ -272,7 +272,7 @@ class ValuesEvaluation:
 
 
 def evaluation_in(windows: Windows, automaton: Determinized) -> KeyedEvaluation | ValuesEvaluation:
-    """Return the evaluation of an automaton in these windows, at the beginning of a stream."""
+    """Return a new evaluation that runs an automaton under these windows, keys and partitions."""
     if windows.values is not None:
         return ValuesEvaluation(automaton, windows.values[1])
     return KeyedEvaluation(automaton, windows.windowed)
@@ -369,7 +369,10 @@ def run_automaton(
 
 
 def find_planned(plan: EvaluationPlan, S: Stream, output: Output, budget: Budget, passing: Passing) -> Iterator[Match]:
-    """Yield the matches of a planned formula in the order of positions, without duplicates. Raises BudgetExceeded."""
+    """Yield the matches of a planned formula in the order of positions, each once. Raises BudgetExceeded.
+
+    passing: finds the valuations of the parts that one automaton with checks evaluates.
+    """
     if (greatest := greatest_planned(plan, S)) is not None:
         yield from _of_chains(*greatest, output)
         return
@@ -438,7 +441,9 @@ def evaluate_plan(
 def count_passing(
     query: AutomatonPlan, automaton: Determinized, S: Stream, budget: Budget, spending: Spending
 ) -> Iterator[tuple[int, Valuation]]:
-    """Return the valuations of a formula that satisfy its filters, which are checked event by event."""
+    """Yield the valuations of a formula that satisfy its filters, with their positions; filters are checked event by
+    event.
+    """
     scope, checker = query.scope, CorrelatedFilterChecker(query.checks, S, spending)
     pass_ = (
         _filter_valuations(automaton, S, checker)

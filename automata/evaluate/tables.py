@@ -71,10 +71,10 @@ class TransitionTables:
 def tabulate(
     automaton: Determinized, types: list[int], budget: Budget = Budget(), labels: tuple[Marks, ...] = (UNMARKED,)
 ) -> Tables:
-    """Return the tables over the classes with these types (bit masks); class c has type types[c]. Raises
-    BudgetExceeded.
+    """Return the automaton's transition tables for some classes of events. Raises BudgetExceeded.
 
-    Labels and states have the same numbers here as in earlier tables of the automaton.
+    types: for each class, the type of its events as a bit mask. Labels and states keep the numbers that they have in
+    earlier tables of the automaton.
     """
 
     def successors(state: int) -> list[tuple[tuple[int, Marks], int]]:
@@ -129,7 +129,7 @@ class Snapshot:
 
 
 class TransitionCache:
-    """An automaton and its tables, shared by all its evaluators, which may run in several threads."""
+    """An automaton with its transition tables. All evaluators of the automaton share it, also in several threads."""
 
     def __init__(self, automaton: Determinized) -> None:
         self.automaton = automaton

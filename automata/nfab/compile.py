@@ -48,8 +48,10 @@ OF_PLACE: Mapping[sase.Index, Identifier] = {
 
 @dataclass(frozen=True, slots=True)
 class EdgeTest:
-    """A conjunct with the attributes that it mentions, the variable of its component, and the edges on which it is
-    tested.
+    """A conjunct of WHERE, with the place where the automaton tests it.
+
+    mentioned: the references and aggregates in it. variable: the variable of its component. edges: the edges of this
+    component on which it is tested.
     """
 
     predicate: Predicate
@@ -109,7 +111,10 @@ def absence_layout(q: sase.SaseQuery, k: sase.Component) -> EdgeLayout:
 
 
 def edges_of(mentioned: Iterable[Attribute], variable: str) -> frozenset[Tested]:
-    """Return the edges of a component on which a conjunct is tested, by its identifiers of that variable."""
+    """Return the edges of a component on which a conjunct must be tested.
+
+    mentioned: the references and aggregates of the conjunct. variable: the variable of the component.
+    """
     identifiers = {identifier(a) for a in mentioned if a.variable == variable}
     if identifiers & WHOLE:
         return frozenset({"proceed"})
@@ -122,7 +127,7 @@ def edges_of(mentioned: Iterable[Attribute], variable: str) -> frozenset[Tested]
 
 
 def identifier(a: Attribute) -> Identifier:
-    """Return the form of the identifier of a reference or an aggregate."""
+    """Return the form of a reference or an aggregate of an array, such as "a[i]", "a[..i-1]" or "a[]"."""
     match a:
         case sase.SaseAggregate(running=running):
             return "a[..i-1]" if running else "a[]"

@@ -146,7 +146,10 @@ class EventContext:
 
 
 class NfabSelection:
-    """Evaluates the formulas on the edges of a query's automaton."""
+    """Decides what a run may do with an event: select it, skip it, or go on to the next component.
+
+    It evaluates the formulas on the edges of a query's automaton.
+    """
 
     def __init__(self, q: sase.SaseQuery, reading: Reading, plan: QueryPlan) -> None:
         self.q, self.reading, self.plan = q, reading, plan
@@ -321,7 +324,7 @@ class BlockRunner:
         return sum(node.count for event in S for node in self.nodes(event))
 
     def nodes(self, event: Event) -> list[BufferNode]:
-        """Return the nodes of the buffer for the matches that one more event completes.
+        """Read one more event; return the last buffer nodes of the matches that it completes.
 
         Negated components may forbid some of these matches; `list_matches` leaves them out.
         """
@@ -354,7 +357,7 @@ class BlockRunner:
         return self._found
 
     def end(self) -> list[BufferNode]:
-        """Return the nodes of the buffer for the matches that the end of the stream completes."""
+        """End the stream; return the last buffer nodes of the matches that this completes."""
         self._found = [node for nodes in self._withheld.values() for node in nodes]
         last = self.plan.states[-1]
         if last.stops_at_end:

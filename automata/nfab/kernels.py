@@ -95,7 +95,7 @@ def holds(low, high, plan, work, data, e, registers, run, numbers):  # type: ign
 
 @inlined
 def remember(place, plan, data, e, registers, run, numbers):  # type: ignore[no-untyped-def]
-    """Update the registers of a run that selects event e."""
+    """Update the registers of a run that selects event e. place: where the plan of its state begins."""
     for at in range(plan[place + op.UPDATE], plan[place + op.UPDATE + 1], 4):
         how, register, column, detail = plan[at], plan[at + 1], plan[at + 2], plan[at + 3]
         if how == op.NUMBER:
@@ -126,9 +126,9 @@ def remember(place, plan, data, e, registers, run, numbers):  # type: ignore[no-
 
 @inlined
 def agrees(place, marked, plan, data, e, registers, run):  # type: ignore[no-untyped-def]
-    """Return whether event e passes the equivalence tests.
+    """Return whether event e passes the equivalence tests of a state.
 
-    With `marked`, only the tests that define the partition are made.
+    marked: whether to make only those that define the partition.
     """
     for at in range(plan[place + op.TESTED], plan[place + op.TESTED + 1], 3):
         register, column = plan[at], plan[at + 1]
@@ -446,7 +446,12 @@ def advance(  # type: ignore[no-untyped-def]
 
 @inlined
 def in_scope(side, p, first, last, times, scale, width, closed):  # type: ignore[no-untyped-def]
-    """Return whether event p is in the window of a negated component, which ends or begins with the match."""
+    """Return whether event p is in the scope of a negated component. first, last: the first and last event of the
+    match.
+
+    side: whether the component stands before, between or after the others. Only before and after them does the window
+    bound the scope.
+    """
     if side == op.BETWEEN:
         return True
     since = (times[last] - times[p] if side == op.IN_FRONT else times[p] - times[first]) / scale

@@ -213,7 +213,10 @@ def values_in(buffer: Bindings, S: Sequence[Event], operations: Operations = NO_
 
 
 def instantiated(form: Identifier, positions: Sequence[int]) -> int | None:
-    """Return the position that an identifier refers to, given its variable's positions; None if there are too few."""
+    """Return the position of the event that a reference such as a[1] means; None if its variable has too few events.
+
+    positions: the events of the variable so far.
+    """
     index = INDEX[form]
     return positions[index] if -len(positions) <= index < len(positions) else None
 
@@ -384,7 +387,10 @@ class Runs:
                 assert_never(q.kind)
 
     def holds(self, part: nfab.Part, now: NfabConfiguration) -> bool:
-        """Return whether θ_{q, part} holds in this configuration, where q is its state."""
+        """Return whether the formula on an edge of the current state is true in a configuration.
+
+        part: which edge, such as "take".
+        """
         return self.label(nfab.NfabLabel(now.state, part), now)
 
     def label(self, label: nfab.NfabLabel, now: NfabConfiguration) -> bool:
@@ -496,7 +502,8 @@ def scope_of(q: sase.SaseQuery, k: sase.Component, M: Bindings, runs: Runs) -> l
 
 
 def neighbours(q: sase.SaseQuery, k: sase.Component, M: Bindings, start: int, end: int) -> tuple[int, int]:
-    """Return (low, high): the scope lies in range(low, high), between the neighbouring components.
+    """Return (low, high): a negated component concerns the positions in range(low, high), between the components beside
+    it.
 
     start, end: the bounds of the stream.
     """
@@ -510,7 +517,10 @@ def neighbours(q: sase.SaseQuery, k: sase.Component, M: Bindings, start: int, en
 def is_unfinished(
     q: sase.SaseQuery, k: sase.Component, M: Bindings, S: Sequence[Event], reading: Reading, positions: Iterable[int]
 ) -> bool:
-    """Return whether a future event may still be in scope, because no event after the match is past its window."""
+    """Return whether a future event may still be in the scope of a negated component.
+
+    This is so as long as no event after the match is past the window.
+    """
     window = q.within
     if window is None or reading.stream_end == "stops" or not _is_at_end(q, k):
         return False

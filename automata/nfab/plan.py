@@ -255,10 +255,10 @@ class QueryPlan:
 
 
 def routes(layout: EdgeLayout) -> tuple[str, ...]:
-    """Return the attributes of equivalence tests by which to look up the runs that an event can affect.
+    """Return the attributes by whose values to look up the runs that an event can affect.
 
-    A run with other values of these attributes always skips the event. This holds under skip till next or any match,
-    and under partition contiguity if the test defines the partition.
+    They are attributes of equivalence tests such as [id]: a run with other values always skips the event. This holds
+    under skip till next or any match, and under partition contiguity if the test defines the partition.
     """
     strategies = set(layout.strategies.values())
     if "strict_contiguity" in strategies:

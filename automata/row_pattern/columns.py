@@ -240,7 +240,10 @@ class Inexact(Exception):
 
 @dataclass(frozen=True)
 class ColumnConditions:
-    """Evaluates conditions on the rows of a table. found: the columns computed so far, by their expressions."""
+    """Computes expressions for all rows of a table at once.
+
+    found: the columns computed so far, by their expressions.
+    """
 
     table: PartitionedTable
     found: dict[rows.Expression, Column] = field(default_factory=dict)

@@ -255,8 +255,9 @@ def searched_pattern(q: MatchRecognize) -> rows.Pattern:
 
 
 def last_place(q: MatchRecognize) -> int:
-    """Return the number of a frame's last row; if frames have no end, of the last row that conditions distinguish from
-    later rows.
+    """Return the number of a frame's last row, counted from 0.
+
+    If frames have no end, return the number of the first row from which on conditions treat all rows alike.
     """
     if q.window is None:
         return 0
@@ -296,8 +297,9 @@ def framed(q: MatchRecognize, budget: Budget = Budget()) -> Framed:
 
 
 def in_frame(e: rows.Expression, A: str, d: int, end: int | None) -> rows.Expression:
-    """Return the condition of A in row d of a frame that ends at row `end`, as a condition on the whole partition's
-    columns.
+    """Rewrite a condition of variable A for row d of a frame, so that it looks only at columns of the whole partition.
+
+    end: the last row of the frame; None if frames have no end.
     """
     if isinstance(e, rows.Classifier):
         return rows.RowConstant(A)

@@ -188,7 +188,7 @@ Register: TypeAlias = FrameRows | Number | Folded | RowLabels | NumberRegister
 
 
 class RowRegisters:
-    """The registers from which conditions read the earlier rows of a match. A view holds the value of each register."""
+    """The registers that hold what conditions ask about earlier rows of a match. A view is a tuple of their values."""
 
     def __init__(
         self, conditions: Iterable[rows.Expression], unions: Mapping[str, frozenset[str]], columns: Columns, length: int
@@ -322,7 +322,7 @@ class RowRegisters:
 
 
 def inner_of(e: rows.Physical) -> rows.Logical:
-    """Return the FIRST or LAST from whose row PREV or NEXT counts. It is LAST if the text has neither."""
+    """Return the FIRST or LAST inside PREV or NEXT, from whose row they count; LAST if the text has neither."""
     return e.argument if isinstance(e.argument, rows.Logical) else rows.Logical("LAST", e.argument)
 
 

@@ -74,10 +74,10 @@ class MarkedNFA:
 
 
 def marked_nfa(A: CEA, B: CEA, algebra: Algebra, also: Iterable[Predicate] = ()) -> MarkedNFA:
-    """Return the union of both automata over the types of events that their predicates, and those in `also`,
-    distinguish.
+    """Return both automata side by side, over one alphabet.
 
-    Raises BudgetExceeded.
+    The letters are the types of events that the predicates of the automata, and those in `also`, distinguish, each with
+    the variables that mark the event. Raises BudgetExceeded.
     """
     types, types_of = distinguished(algebra, (*A.predicates, *B.predicates, *also))
     marks = tuple(dict.fromkeys(t.marks for t in (*A.transitions, *B.transitions)))
@@ -175,7 +175,9 @@ def separate(
 
 
 def normal_form(states: Subset, relation: Sequence[Pair]) -> Subset:
-    """Return the greatest set of states that equals this one if the two sets in each pair of the relation are equal."""
+    """Return the largest set of states that must equal `states`, if both sets of each pair in the relation are
+    equal.
+    """
     pending, grown = list(relation), True
     while grown:
         grown = False

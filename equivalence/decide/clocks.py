@@ -47,9 +47,10 @@ Zone: TypeAlias = tuple[tuple[Bound, ...], ...]
 
 @dataclass(frozen=True)
 class Ages:
-    """The widths of the windows of all parts, and for each clock the widest window that has expired (-1 if none has).
+    """How old each open part of a match is, compared with its window, when an event is read.
 
-    values: the value of each attribute of the event, or None if it has no value.
+    widths: the width of the window of each part. passed: for each clock the widest window that has expired, -1 if none
+    has. values: the value of each attribute of the event, None if it has no value.
     """
 
     widths: tuple[Bound, ...]
@@ -324,7 +325,7 @@ def includes(zone: Zone, other: Zone) -> bool:
 
 @lru_cache(maxsize=10_000)
 def clocks_in(config: Any) -> frozenset[int]:
-    """Return the clocks and values in a configuration, or in several."""
+    """Return the clocks and the values of registers that occur in a configuration, or in several."""
     if isinstance(config, int):
         return frozenset({config} if config < 0 else ())
     return frozenset().union(*map(clocks_in, config))
@@ -340,7 +341,7 @@ def names_of(config: Any) -> dict[int, int]:
 
 
 def piece_of(value: int) -> int:
-    """Return which piece of an attribute's values contains the value of a register."""
+    """Return the number of the piece to which a register's value belongs. Pieces divide the values of an attribute."""
     return ((FRESH if value <= FRESH else KEY - 1) - value) % PIECES
 
 
@@ -356,10 +357,11 @@ def renamed(config: Any, names: Mapping[int, int]) -> Any:
 
 @dataclass(frozen=True)
 class ClockedLetter:
-    """A type of events, whether they have a time, and the least and the greatest time to the last event.
+    """A type of events, as the search with clocks reads it.
 
-    keyed, absent, present, single: attributes that registers compare. keyed: the value is the last event's. absent:
-    there may be no value. present: the value may be another one in this piece. single: the piece has a single value.
+    timed: whether its events have a time. least, most: the least and the greatest time from it to the last event. The
+    other fields have attributes that registers compare. keyed: the value is that of the last event. absent: there may
+    be no value. present: the value may be another one in this piece. single: the piece has a single value.
     """
 
     type: int

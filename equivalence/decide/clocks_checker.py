@@ -296,10 +296,10 @@ def with_event(times: Times, event: KnownEvent, gap: int) -> Times | None:
 
 
 def by_ages(times: Times, uses: Mapping[int, Iterable[int | float]]) -> Iterator[tuple[Times, dict[int, int | float]]]:
-    """Cut the matrix where clocks pass the widths of windows; yield each piece with the width that each clock has
-    passed.
+    """Divide the possible times into cases; in each case every clock has passed the same widths of windows.
 
-    The last row of the matrix is that of the event.
+    Yield the times of each case as a matrix, with the greatest width that each clock has passed. The last row of the
+    matrix is that of the event.
     """
     choices: list[tuple[Times, dict[int, int | float]]] = [(times, {})]
     now = len(times) - 1

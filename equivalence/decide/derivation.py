@@ -382,7 +382,10 @@ class NamesByAtoms:
         self._find_atoms(phi)
 
     def rebuilt(self, sets: Mapping[int, str]) -> Formula:
-        """Return the formula in which each atom is bound to the names of the sets that contain it."""
+        """Return the formula with other variables.
+
+        Each set of atoms has a name, and binds all its atoms to this name.
+        """
         self.number = count()
         return self._rebuilt(self.phi, iter(self.conditions), sets)
 

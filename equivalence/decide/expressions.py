@@ -56,7 +56,7 @@ def body_of(E: expr.Expression) -> expr.Expression:
 
 
 def sources(E: expr.Expression) -> dict[str, frozenset[ArgumentPosition]]:
-    """Return the attribute variables, each with the places from which it gets its values."""
+    """Return, for each attribute variable, the arguments of events from which it gets its values."""
     definitions = {d.name: d for d in E.definitions} if isinstance(E, expr.Let) else {}
     places = argument_places(body_of(E), definitions)
     return {X: places.get(X, frozenset()) for X in ranging_variables(body_of(E))}
@@ -149,7 +149,9 @@ def over_values(
 
 
 def attributes_of(where: Mapping[str, frozenset[ArgumentPosition]], schema: Schema) -> Iterator[tuple[str, str]]:
-    """Yield the attributes from which some variable gets its values, each with its event type."""
+    """Yield the pairs (event type, attribute) from which variables get their values, given their arguments and a
+    schema.
+    """
     order = order_under(schema)
     return ((T, order[T][k]) for found in where.values() for T, k in sorted(found) if k < len(order.get(T, ())))
 

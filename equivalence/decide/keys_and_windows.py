@@ -281,8 +281,9 @@ class Measures:
         return self.schema.attributes.get(name, "timestamp" if name == TIME else None)
 
     def pieces(self, key: str) -> dict[Truth, Value | None]:
-        """Return a value for each combination of truths that a key's tests can have; None if only an absent value gives
-        it.
+        """Return the combinations of results that a key's tests can have, each with a value that has these results.
+
+        The value is None if only an absent value gives these results.
         """
         tests = self._tests(key)
         if self.schema is not None and key not in self.schema.attributes and key != TIME:
@@ -294,21 +295,21 @@ class Measures:
         return found
 
     def truth(self, key: str, value: Value | None) -> Truth:
-        """Return the truth of the tests of a key for a value."""
+        """Return the results of all tests of a key for a value."""
         return tuple(satisfied(test, lambda _: value) for test in self._tests(key))
 
     def _tests(self, name: str) -> tuple[Predicate, ...]:
         return self.keys[name] if name in self.keys else self.held[name]
 
     def keyless(self, key: str) -> list[Truth]:
-        """Return the truths of a key's tests for values that equal nothing: for no value, and for NaN if it is
-        possible.
+        """Return the results of a key's tests for values that are equal to no value: an absent value and, for
+        floats, NaN.
         """
         nothing: list[Value | None] = [None, math.nan] if self.type_of(key) in (None, "float") else [None]
         return list(dict.fromkeys(self.truth(key, value) for value in nothing))
 
     def values(self, key: str, truth: Truth) -> Iterator[Value]:
-        """Yield distinct values with the same truths of the key's tests, chosen from likely values."""
+        """Yield different values for which a key's tests have these results, chosen from likely values."""
         seen: list[Value] = []
         for value in self._likely(key):
             if value == value and value not in seen and self.truth(key, value) == truth:
@@ -316,7 +317,7 @@ class Measures:
                 yield value
 
     def fits(self, name: str, value: Value, other: Value | None) -> bool:
-        """Return whether an attribute may have this value, and each of its tests has the same truth for `other`."""
+        """Return whether an attribute may have this value, and each of its tests has the same result as for `other`."""
         value_type = self.type_of(name)
         may_have = value_type is None or _is_of(value, value_type)
         return may_have and self.truth(name, value) == self.truth(name, other)
@@ -333,7 +334,7 @@ class Measures:
                 yield v
 
     def is_single(self, truth: Truth, key: str) -> bool:
-        """Return whether only one value is in this piece, because an equation with a constant is true there."""
+        """Return whether only one value has these results of a key's tests, as for a test `x = 3` that is true."""
         equal: set[Value] = set()
         for test, holds in zip(self._tests(key), truth, strict=True):
             if holds:
@@ -419,7 +420,7 @@ def groups_of(formulas: Iterable[Formula]) -> list[frozenset[str]]:
 
 
 def is_alone(name: str, groups: Iterable[frozenset[str]]) -> bool:
-    """Return whether no group contains an attribute."""
+    """Return whether an attribute is in none of the groups."""
     return not any(name in group for group in groups)
 
 
@@ -483,9 +484,9 @@ def branches(condition: cel.Condition) -> Iterator[cel.Condition]:
 
 
 def with_places(phi: Formula, ends: bool = True) -> Iterator[tuple[Formula, bool]]:
-    """Yield the sub-formulas of an expanded formula, each with whether it ends at the last event of a match.
+    """Yield each sub-formula of an expanded formula, with True if it ends where the whole match ends, else False.
 
-    ends: whether phi itself does.
+    ends: whether phi itself ends there.
     """
     yield phi, ends
     keep = isinstance(phi, cel.In | cel.Narrowing | cel.Project | cel.PerKey | cel.Or | cel.And)
@@ -545,8 +546,10 @@ class Reduction:
         return Comparison("<=", Attribute(f"{HIDDEN}near {name}"), Constant(index))
 
     def held_by(self, type_: int, types: Mapping[Predicate, Sequence[int]]) -> ClockedLetter:
-        """Return a letter of the product automaton for events of a type: without times, and with the possible values of
-        the attributes that `held` attributes may have.
+        """Return the letter for events of a type, as the search with clocks reads it, but without times.
+
+        It says which values the attributes that registers hold may have. types: for each predicate the types that
+        satisfy it.
         """
         measures, absent, single, present = self.measures, set[str](), set[str](), dict[str, int]()
         keyed = frozenset(a for a in measures.held if a in measures.keys and type_ in types[self.same(a)])
@@ -795,7 +798,10 @@ are further away, or have no value.
 
 
 class RealStreams:
-    """A deterministic automaton that accepts the words of event types that a stream can have."""
+    """A deterministic automaton that accepts a sequence of event types if some stream has it.
+
+    Not every sequence is possible: for example, an event cannot be nearer to the last event than a later event is.
+    """
 
     def __init__(self, reduction: Reduction, types: Sequence[Mask], algebra: Algebra) -> None:
         self.start: Real = (*(len(widths) for widths in reduction.measures.widths.values()), 0)

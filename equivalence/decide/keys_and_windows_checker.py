@@ -401,7 +401,9 @@ class UnaryReading:
 
     @staticmethod
     def emptied(phi: cel.Formula, register: int, place: Place) -> cel.Formula:
-        """Return the formula with a mark that empties the register on its last event, if more events may follow."""
+        """Mark the last event of a formula as the one at which the register is emptied; no mark if the match ends
+        there.
+        """
         return phi if place.at_end else cel.In(phi, LAST_OF + str(register))
 
     @staticmethod

@@ -69,7 +69,7 @@ class SearchState(NamedTuple):
 
 @dataclass
 class SeparationSearch:
-    """A search through the automata of two clauses, on words of their conditions.
+    """A search for a sequence of rows on which two clauses differ. It follows the automata of both clauses.
 
     claim: with "contained", a row where only the right clause has a match is not a difference. limit: the greatest
     number of transitions.
@@ -352,7 +352,7 @@ def idle_quantifiers(q: MatchRecognize, schema: Schema | None = None) -> list[ro
 
 
 def made_greedy(p: Any, quantifier: rows.Quantified) -> Any:
-    """Return the pattern in which this quantifier is greedy."""
+    """Return the pattern with this quantifier made greedy."""
     return _replaced(p, quantifier, replace(quantifier, greedy=True))
 
 
@@ -457,7 +457,7 @@ class DefineConditions:
         return {name: frozenset(others) for name, others in found.items()}
 
     def never_true(self) -> Iterator[NeverTrue]:
-        """Yield the variables whose conditions are false in every row."""
+        """Yield each variable whose condition is false in every row."""
         for A, condition in self.q.conditions.items():
             view = _View(self, A, None)
             if (found := view.never(condition)) is not None:

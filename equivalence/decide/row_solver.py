@@ -146,7 +146,7 @@ def _conditions(q: MatchRecognize) -> dict[str, rows.Expression]:
 
 
 def on_row(e: rows.Expression, variable: str) -> rows.Expression:
-    """Return the condition of a variable without variable names, so that it depends on the current row."""
+    """Rewrite the condition of a variable as a condition on the current row, without names of variables."""
     match e:
         case rows.RowColumn():
             return rows.RowColumn(e.name, quoted=True)
@@ -303,7 +303,7 @@ class SymbolicRows:
         return ValuePoint(z3.Int(f"kind {r} {name}"), at)
 
     def literal(self, i: int, true: bool, r: int) -> Any:
-        """Return a literal that stands for the truth of a condition in a row."""
+        """Return the z3 literal that says that condition i is true in row r, or false if `true` is False."""
         return z3.Bool(f"condition {i} {r}") if true else z3.Not(z3.Bool(f"condition {i} {r}"))
 
     def collect_literals(self, word: Word, first: bool, last: bool) -> list[Any]:

@@ -124,7 +124,9 @@ class FilterAlphabet:
         return self._is_never(z3.Or([self._passes[i] != self._passes[j] for i, j in pairs if i != j]))
 
     def agree_by_form(self, pairs: Iterable[tuple[int, int]]) -> bool:
-        """Return whether the filters of each pair agree for any results of the tests, as `a and b` and `b and a` do."""
+        """Return whether the filters of each pair agree whatever results the tests have, as `a and b` and `b and a`
+        do.
+        """
         solver = z3.Solver()
         solver.add(*self._definitions, z3.Or([self._passes[i] != self._passes[j] for i, j in pairs if i != j]))
         return bool(solver.check() == z3.unsat)
@@ -149,9 +151,10 @@ class FilterAlphabet:
         return [values[0] for values, _ in self._candidates.get((name,), ())]
 
     def classes_of(self, name: str) -> list[Value]:
-        """Return one value of a field for each combination of results that its tests can have for one value.
+        """Return values of a field that represent all values: one for each combination of results that its tests can
+        have.
 
-        `exact` becomes False if there may be other combinations.
+        `exact` becomes False if combinations may be missing.
         """
         tests = [test for test, names in self._fields.items() if names == (name,)]
         there = eql.FieldComparison("!=", eql.EventField(name), eql.FieldConstant(None))

@@ -128,9 +128,10 @@ def first_events(state: State) -> list[int]:
 def step_rules(
     rules: tuple[SlotRule, SlotRule], state: State, passes: frozenset[int], old: int
 ) -> tuple[State, tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Return the state after an event that passes these filters, and the sequence that each rule completes, or ().
+    """Return the state of both rules after an event that passes these filters, and the sequence that each rule
+    completes, or ().
 
-    old: sequences with the first so many first events have expired at the event.
+    old: how many first events of waiting sequences are now too old for the window.
     """
     gone = set(first_events(state)[:old])
     kept = [tuple(() if slot and slot[0] in gone else slot for slot in slots) for slots in state]

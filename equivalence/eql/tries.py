@@ -34,7 +34,10 @@ def tried_logs(
     letters: Sequence[EventLetter],
     key: PartialKey,
 ) -> Iterator[list[Event]]:
-    """Yield logs to try. number: the number of each filter among the letters. key: the values of the key fields."""
+    """Yield logs on which the queries may differ.
+
+    number: the number of each filter among the letters. key: the values of the key fields.
+    """
     if not letters:
         return
     rng = Random(0)

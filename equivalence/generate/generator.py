@@ -67,7 +67,7 @@ def guided_cel_case(rng: Random, profile: CelProfile, nodes: int, events: int) -
 def expression_case(
     rng: Random, profile: expressions.ExpressionProfile, nodes: int, events: int
 ) -> tuple[Expression, Stream]:
-    """Return an expression and a history, without a schema."""
+    """Return a random expression, and a random history for it, without a schema."""
     E, S = expressions.case(rng, profile, nodes, events)
     return E, Stream(S)
 

@@ -702,7 +702,7 @@ class _Pushing:
 
 
 def bound(phi: cel.Formula, A: str, L: Variables | None) -> cel.Formula:
-    """Return phi IN A, with IN pushed to the event types. phi may bind A only as an event type.
+    """Return a formula for phi IN A in which IN is only at event types. phi may bind A only as an event type.
 
     L: if given, A gets only events of variables in L.
     """

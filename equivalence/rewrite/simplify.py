@@ -47,10 +47,11 @@ EVERYTHING: frozenset[str] | None = None
 
 @dataclass(frozen=True)
 class Subformula:
-    """A sub-formula with its context: a function that replaces it in the whole, and the operators around it.
+    """A sub-formula, with the parts of the whole formula that depend on it.
 
-    looked: the variables at whose events the operators around it look; None for all. blind: whether these operators
-    look at complex events only. chained: whether the operator around it is the same as its own, as in A ; (B ; C).
+    put: a function that replaces it in the whole formula. looked: the variables whose events the operators around it
+    use; None for all. blind: whether these operators use complex events only. chained: whether the operator around it
+    is the same as its own, as in A ; (B ; C).
     """
 
     psi: Formula

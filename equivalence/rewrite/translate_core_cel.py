@@ -202,8 +202,9 @@ def translated(phi: core.Formula, budget: Budget = Budget()) -> cel.Formula | Un
 
 @dataclass(frozen=True)
 class PendingConstraint:
-    """A condition that cannot be placed yet. many: those of its variables that each round of an iteration binds
-    anew.
+    """A condition that cannot be placed yet.
+
+    many: those of its variables that each round of an iteration binds anew.
     """
 
     atom: core.Condition

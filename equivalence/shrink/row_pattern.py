@@ -38,7 +38,7 @@ def size(q: MatchRecognize) -> int:
 
 
 def complexity(q: MatchRecognize) -> int:
-    """Return how far the window, output, skip, order and nodes are from the simplest ones, in total."""
+    """Return how far a clause is from the simplest one: a sum over its window, output, skip, order and nodes."""
     nodes = [*subtrees(q.pattern), *(node for e in q.expressions for node in subtrees(e))]
     window = 0 if q.window is None else 1 + q.window.seek + (-1 if (end := q.window.following) is None else end) + 1
     output = ("one", "all", "all omit empty", "all with unmatched").index(q.rows)

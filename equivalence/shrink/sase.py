@@ -80,7 +80,7 @@ def _size(q: sase.SaseQuery) -> int:
 
 
 def complexity(q: sase.Tree) -> int:
-    """Return how far components, blocks, results and window are from the simplest ones, in total."""
+    """Return how far a query is from the simplest one: a sum over its components, blocks, results and window."""
     return sum(map(_complexity, blocks(q)))
 
 

@@ -121,10 +121,10 @@ class TreeShape(Generic[T]):
         return self.at_each_node(root, local)
 
     def simpler_kinds(self, root: T, groups: Iterable[Sequence[type[Any]]]) -> Iterator[T]:
-        """Yield the tree with one node replaced by a node of a simpler kind with the same operands.
+        """Yield the tree with the operator of one node replaced by a simpler operator with the same operands.
 
-        Each group lists, simplest first, kinds with the same number of operands and no other field. Nodes of another
-        kind with this number of operands are replaced by every kind of the group.
+        Each group lists operators with the same number of operands and no other field, the simplest first. Any other
+        operator with this number of operands is replaced by every operator of the group.
         """
         by_number = {len(group[0].operands): group for group in groups}
 
@@ -251,8 +251,8 @@ def fewer_events(language: QueryOperations[Q], query: Q, S: Stream) -> Candidate
 
 
 def less_declared(language: QueryOperations[Q], query: Q, S: Stream) -> Candidates[Q]:
-    """Yield the stream and its schema without unused declarations: attributes that the query does not read, or types
-    that neither the query nor an event has.
+    """Yield the stream with a smaller schema: without attributes that the query does not read, or without unused
+    types.
     """
     read = set(language.attributes(query))
     named = {*language.names(query), *(event.type for event in S)}

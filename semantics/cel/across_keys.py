@@ -30,7 +30,7 @@ EFFECTS: dict[type, str] = {
 
 @dataclass(frozen=True)
 class AcrossKeys:
-    """An operator that stands under a partition and sees the events of all keys.
+    """An operator under PARTITION BY that still sees the events of all keys, such as `:`.
 
     partition: a PARTITION BY around the operator; of several on one attribute, the outermost.
     """

@@ -40,7 +40,7 @@ Predicates: TypeAlias = Mapping[str, Callable[..., bool]]
 
 @dataclass(frozen=True)
 class WithRepetitions:
-    """A predicate that receives one event for each position, so equal events at two positions count as two.
+    """A predicate that receives one event for each position: two equal events count as two.
 
     This is FILTER over bags of tuples, as in later work of the paper's authors; tods21 uses sets.
 

@@ -40,11 +40,10 @@ Types = frozenset[str] | None
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """Bounds on the valuations of a formula from i to j, by which the interpreter skips intervals.
+    """What is known about the valuations of a formula from i to j. The interpreter uses it to skip intervals.
 
     last: the types that the event at j must have for there to be a valuation; None if it may have any type. inherits:
-    whether the valuations can be taken from any longer interval to j, by leaving out valuations without events or with
-    an event before i.
+    whether the valuations are those of any longer interval to j, without those that have no event or an event before i.
     """
 
     last: Types

@@ -79,7 +79,10 @@ class Sequencing(_WithOperands):
 
 
 class Combination(_WithOperands):
-    """A valuation of an operand or of both, or the union of two; more valuations of operands never give fewer."""
+    """An operator of two operands whose valuations come from one operand, from both, or are unions of two.
+
+    More valuations of the operands never give fewer valuations.
+    """
 
 
 # --- filter conditions ------------------------------------------------------------------------------------------------
@@ -356,7 +359,7 @@ MOST_NODES = 10_000
 
 
 class BoundsText(str):
-    """The numbers of rounds as text, such as "{2,3}"."""
+    """The numbers of rounds as they are written in a query, such as "{2,3}"."""
 
     __slots__ = ()
 

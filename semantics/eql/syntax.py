@@ -33,7 +33,9 @@ class _EqlNode(Tree):
 
 
 class SingleCondition(_EqlNode):
-    """A condition, or a term of one, that is not a `not`, `and` or `or` of conditions."""
+    """The base class of conditions that are not made from other conditions by `not`, `and` or `or`, and of their
+    terms.
+    """
 
 
 class EventField(SingleCondition):

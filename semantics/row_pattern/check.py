@@ -304,7 +304,7 @@ def number_of_text(e: rows.Expression, text_numbers: TextNumbers) -> rows.Expres
 
 
 def type_problems(e: rows.Expression, types: Types, condition: bool = False) -> Iterator[Problem]:
-    """Yield a problem for each operator in an expression that has an operand of a kind that it does not take.
+    """Yield a problem for each operator in an expression that does not accept the kind of an operand.
 
     condition: whether the expression itself has to be true or false.
     """
@@ -628,7 +628,7 @@ def _no_column(column: rows.RowColumn, name: str, there: Sequence[str]) -> Probl
 
 
 class LabellingShape(NamedTuple):
-    """Facts about a labelling: whether it has rows, and whether wanted variables label its first row or a later row."""
+    """Whether a labelling has rows, and whether wanted variables label its first row or a later row."""
 
     rows: bool = False
     first: bool = False
@@ -654,7 +654,7 @@ def skip_failures(q: MatchRecognize) -> list[str]:
 
 
 def shapes(p: rows.Pattern, wanted: frozenset[str]) -> Shapes:
-    """Return the possible shapes of the labellings of a pattern, given the wanted variables."""
+    """Return which shapes the labellings of a pattern can have. wanted: the variables that a shape is about."""
     match p:
         case rows.RowVariable(A):
             return frozenset({LabellingShape(True, A in wanted)})

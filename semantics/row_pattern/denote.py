@@ -210,11 +210,11 @@ class Meaning:
                 assert_never(p)
 
     def iterations(self, p: rows.Quantified, w: Labelling) -> Iterator[Labelling]:
-        """Yield the labellings by iterations of p. After each iteration p may stop or go on, the preferred choice
+        """Yield the labellings by iterations of p. After each iteration p may stop or go on; the preferred choice comes
         first.
 
-        An iteration that labels no row and is not needed is the last one, unless the number of iterations is bounded
-        (see RowReading). The stack is explicit, because a match may be too long for Python's.
+        Once the least number of iterations is reached, an iteration without rows is the last one, unless their number
+        is bounded (see RowReading). The stack is explicit, because a match may be too long for Python's.
         """
         endless = p.high is None or self.reading.bounded_iterations == "stop"
 

@@ -403,8 +403,8 @@ def dialect_named(name: str) -> SqlDialect:
 
 
 def meant_reading(expressions: Iterable[rows.Expression], dialect: SqlDialect) -> RowReading:
-    """Return the reading for expressions in a dialect: the dialect's division, and the default answers to other
-    questions.
+    """Return the reading of expressions in a dialect: how it divides whole numbers; other questions have default
+    answers.
     """
     divides = any(isinstance(e, rows.Product) and e.operator == "/" for root in expressions for e in subtrees(root))
     return RowReading(integer_division=dialect.integer_division if divides else "truncated")

@@ -116,7 +116,10 @@ REGEXPS = ("REGEXP_LIKE", "REGEXP_CONTAINS", "REGEXP_MATCHES", "REGEXP")
 
 
 class RowStructure(rows.RowNode):
-    """STRUCT(e AS name, …) in a list measure. It is not part of the parsed clause: see `_Builder.measures`."""
+    """STRUCT(e AS name, …) in a list measure.
+
+    The parser replaces it by one measure for each field (`_Builder.measures`).
+    """
 
     operands: ClassVar = ("arguments",)
     names: tuple[str, ...]
@@ -124,8 +127,9 @@ class RowStructure(rows.RowNode):
 
 
 class RowPosition(rows.RowNode):
-    """MATCH_ROW_NUMBER(), in an aggregate of a measure. It is not part of the parsed clause: see
-    `_Builder.measures`.
+    """MATCH_ROW_NUMBER(), in an aggregate of a measure.
+
+    The parser replaces it by other measures (`_Builder.measures`).
     """
 
 

@@ -150,17 +150,13 @@ Clause = Literal["PATTERN", "WHERE", "WITHIN", "HAVING", "RETURN", "FROM", "UNIO
 
 @dataclass(frozen=True, slots=True)
 class Construct:
-    """The data of one construct.
+    """A construct of SASE+, and what the suite, the documentation and `translate` need to know about it.
 
-    name: the feature of the suite that tests it is "sase-" and this name.
-    title: its name in words, or its text.
-    symbol: its text, in which `a` stands for a variable.
-    clause: the part of a query in which it stands.
-    source: the place where its meaning is printed, as the cases of the suite cite it.
-    sample: a query with it, from PATTERN on.
+    name: the feature of the suite that tests it is "sase-" and this name. title: its name in words, or its text.
+    symbol: its text, in which `a` stands for a variable. clause: the part of a query in which it stands. source: the
+    place where its meaning is printed, as the cases of the suite cite it. sample: a query with it, from PATTERN on.
     used: a function that tells whether a query uses it; None if every query does, or if only the suite distinguishes
-        the construct from another one.
-    aliases: other spellings of the symbol that parse.
+    the construct from another one. aliases: other spellings of the symbol that parse.
     """
 
     name: str

@@ -295,10 +295,10 @@ class Placed:
 
 
 def placed(p: Predicate, pattern: Sequence[sase.Component]) -> Placed:
-    """Return the place of a conjunct by its last identifier (sase07, section A.1). The pattern must have its variables.
+    """Return where a conjunct is tested: at the last component that it mentions (sase07, section A.1).
 
-    A conjunct that mentions a negated component belongs to that component, whatever else it mentions, because it says
-    which events must be absent.
+    The pattern must have its variables. A conjunct that mentions a negated component belongs to that component,
+    whatever else it mentions, because it says which events must be absent.
     """
     order = {k.variable: index for index, k in enumerate(pattern)}
     mentioned = {order[a.variable or ""] for a in mentions(p)}
@@ -307,10 +307,7 @@ def placed(p: Predicate, pattern: Sequence[sase.Component]) -> Placed:
 
 
 def rank(attribute: Attribute) -> int:
-    """Return the rank of an identifier among those of its array.
-
-    The order is a[1], then a[i-1] and a[..i-1], then a[i], then a[a.LEN] and a[].
-    """
+    """Return how late a reference or aggregate can be evaluated: 0 for a[1], up to 3 for a[a.LEN] and a[]."""
     match attribute:
         case sase.SaseAggregate(running=running):
             return 1 if running else 3
@@ -545,7 +542,9 @@ class SaseDefinition:
         return bool(chosen) and chosen[-1][0] == len(self.pattern) - 1 and any(self.stops(chosen, len(self.S)))
 
     def stops(self, chosen: Chosen, until: int) -> Iterator[int]:
-        """Yield the positions up to `until` before which the current component may end. A Kleene plus has several."""
+        """Yield the positions up to `until` before which the current component may end; for a Kleene plus there are
+        several.
+        """
         k, last = chosen[-1]
         if not self.pattern[k].kleene:
             yield last + 1
@@ -611,7 +610,7 @@ class SaseDefinition:
         return self.agrees(chosen, r, self.tests)
 
     def passes(self, chosen: Chosen, r: int) -> bool:
-        """Return whether a Kleene plus that has not stopped skips the event at r."""
+        """Return whether a Kleene plus skips the event at r and goes on."""
         k = chosen[-1][0]
         if self.must_stop(chosen, r) or not self.skips(chosen, k, r):
             return False

@@ -52,7 +52,7 @@ def _value(
 def simple(
     term: Term, bound: Mapping[str, tuple[int, ...]], S: Sequence[Event], operations: Operations = NO_OPERATIONS
 ) -> Value | None:
-    """Return the value of a term over a match."""
+    """Return the value of a term, such as a reference or an aggregate, for a match."""
     return evaluate(term, value_of(bound, S, operations))
 
 

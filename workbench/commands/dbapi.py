@@ -153,7 +153,8 @@ def _plain(value: Any) -> Any:
 
 
 def main(name: str, *arguments: str) -> None:
-    """Serve the database of a DB-API module over the protocol. The arguments are those of the module's `connect`.
+    """Serve the database of a DB-API module over the engine protocol. The arguments are those of the module's
+    `connect`.
 
     Raises InputError if the module does not exist, or does not connect.
     """

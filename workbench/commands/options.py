@@ -167,7 +167,7 @@ reading_option = click.option("--reading", "readings", multiple=True, metavar="N
 
 
 def completes(names: Callable[[click.Context], Iterable[str]]) -> Callable[..., list[str]]:
-    """Return a function for shell completion, which returns the names that begin with the typed text.
+    """Return a function for shell completion: it returns the names that begin with the typed text.
 
     It returns no names if `names` raises CerifyError.
     """

@@ -342,7 +342,7 @@ MIXES: Mapping[str, tuple[PlanShare, ...]] = {
 
 @dataclass(frozen=True)
 class Job:
-    """A campaign, without its number of cases.
+    """A campaign that can run on several machines, without its number of cases.
 
     evaluators: the built-in evaluators to compare with the reference evaluator, in languages that have them. engine:
     the command that starts an engine under test, empty for none. together: how many cases in a row share their query.
@@ -427,7 +427,7 @@ class Job:
 
 
 def asked_of(part: PlanShare, index: int) -> tuple[Output, ...]:
-    """Return the outputs that a case compares."""
+    """Return the outputs that a case of this part of a campaign compares."""
     match part.output:
         case "both":
             return "matches", "valuations"
@@ -459,7 +459,7 @@ class KnownExample:
 
 @dataclass
 class KnownDisagreements:
-    """Disagreements from an earlier call, and those (by cause and form of the query) that the engine still shows."""
+    """Disagreements from an earlier call, and which of them the engine still shows."""
 
     examples: list[KnownExample] = field(default_factory=list)
     present: set[CauseAndForm] = field(default_factory=set)

@@ -296,7 +296,7 @@ class Claims:
         return self.objection(case.language, case.query, events, case.output)
 
     def restrict_case(self, case: Case) -> Case:
-        """Return the case for this engine: with less output if the engine does not claim results."""
+        """Return the case for this engine: without results of matches if the engine does not claim them."""
         less = self.less_than_results(case.language)
         return (
             case if less is None else replace(case, output=less, matches=of_output(case.matches, case.language, less))
@@ -421,7 +421,8 @@ def in_order_of_time(S: Stream) -> Stream:
 
 
 def learnt(run: Callable[[Case], CaseResult], language: str, cases: Iterable[Case]) -> Claims:
-    """Infer the claims of an engine from its skips: all operators, except those in the shortest queries that it skips.
+    """Infer what an engine supports from the cases that it skips: all operators, except those in the shortest skipped
+    queries.
 
     A query is run only if all its operators except one were already answered, so that a skip is due to that operator.
     If there is no such query, one with several new operators is run, because some languages have no query with a single
@@ -470,7 +471,7 @@ def claims_of_engine(engine: StartedEngine, language: str) -> Claims:
 
 
 def probes(cases: Iterable[Case], language: str) -> Iterator[Case]:
-    """Yield for each feature of the suite the cases with the shortest queries, one case for each query."""
+    """Yield, for each feature of the suite, cases with its shortest queries: one case for each query."""
     by_feature: dict[str, dict[str, Case]] = {}
     for case in cases:
         if case.language == language:

@@ -133,8 +133,8 @@ class Choices:
         return given is not None and self.answer(result.case, chosen) == given
 
     def possible(self, choice: Choice) -> bool:
-        """Return whether an engine with this choice would pass the cases that the engine passed, with few
-        exceptions.
+        """Return whether an engine with this choice would pass the cases that the engine passed; a few exceptions
+        are allowed.
         """
         if choice not in self._possible:
             some = list(islice((case for case in self.passed if self.concerns(case, [choice[0]])), PASSED))

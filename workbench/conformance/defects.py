@@ -272,12 +272,12 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class DefectGroup:
-    """Kernels (shrunk failing cases) that form one defect, the smallest first, with the choice that explains them, if
-    any.
+    """Shrunk failing cases (kernels) that form one defect, the smallest first.
 
-    beside: the choices that explain other defects. stopped: why the search for a choice ended early, "" if it did not.
-    doubt: a sentence about a choice that would explain them, but is contradicted. general: one choice for all axes of a
-    name, such as window=unlimited, if each of these axes on which answers depend has this value.
+    choice: the choice that explains them, if there is one. beside: the choices that explain other defects. stopped: why
+    the search for a choice ended early, "" if it did not. doubt: a sentence about a choice that would explain them, but
+    is contradicted. general: one choice for all axes of a name, such as window=unlimited, if each of these axes on
+    which answers depend has this value.
     """
 
     kernels: tuple[Kernel, ...]
@@ -289,7 +289,7 @@ class DefectGroup:
 
     @property
     def cases(self) -> tuple[str, ...]:
-        """Return the ids of all failing cases that belong to the kernels."""
+        """Return the ids of all failing cases of the defect."""
         return tuple(id_ for kernel in self.kernels for id_ in kernel.cases)
 
 
@@ -379,7 +379,7 @@ def _one_choice_silences(choices: Choices, answered: Sequence[CaseResult]) -> bo
 
 
 def silent_failures(failures: Sequence[CaseResult], results: Sequence[CaseResult]) -> dict[str, str]:
-    """Return the failed cases of languages in which the engine never reported a match, as a map from id to language.
+    """Return the failed cases of languages in which the engine never reported a match: their ids with their languages.
 
     The smallest case of each language is left out. It shows the whole fault, and a search over hundreds of cases would
     take too long.
@@ -776,9 +776,9 @@ def _together(kernels: Sequence[Kernel], chosen: Sequence[Choice], choices: Choi
 
 
 def error_kind(result: CaseResult) -> str:
-    """Return the first two lines of an error, without numbers and quotations.
+    """Return the first two lines of an error, without numbers and quotations, to compare it with other errors.
 
-    There are two lines because the first may be only a place. The text ends where the error quotes the query.
+    The first line alone may be only a place. The text ends where the error quotes the query.
     """
     text = "\n".join(result.detail.partition("\n\n")[0].split("\n")[:2])
     starts = (word.start() for word in re.finditer(r"\S+", text[:-QUOTED]))
@@ -995,9 +995,9 @@ class Piece:
 
 @dataclass(frozen=True)
 class Evidence:
-    """A piece with a wrong report, and other pieces of the same stream, right or wrong.
+    """A part of a stream with a wrong report, and other parts of the same stream, right or wrong.
 
-    A semantics that never reports a match would explain every missing match; the other pieces exclude it.
+    A semantics that never reports a match would explain every missing match; the other parts exclude it.
     """
 
     piece: Piece

@@ -239,7 +239,7 @@ class Identification:
         return self.predictor.interpretation.axes[name].values
 
     def opened(self, name: str, finding: AxisFinding) -> AxisFinding:
-        """Return a finding without its value if a question that might refute it could no longer be asked."""
+        """Return a finding, but without its value if questions that might refute the value could not be asked."""
         rivals = {one[name] for one in self.unsettled} - {self.left[0][name]}
         if finding.value is None or not (rivals or name in self.unchecked):
             return finding
@@ -465,8 +465,9 @@ class Identification:
                     self.answered.append(Answered(question, answer, stage.axes))
 
     def confirm(self, stage: Stage) -> None:
-        """Ask one question for each template, on which the remaining hypotheses differ, or the best one and the default
-        meaning.
+        """Ask one question for each template of a stage, to confirm the remaining hypotheses.
+
+        The question separates these hypotheses or, if none does, the best hypothesis and the default meaning.
         """
         for template in stage.templates:
             pool = Pool((template,), self.skipped)
@@ -796,7 +797,7 @@ class Identification:
         return self.blamed in self.predictor.interpretation.axes[name].operators
 
     def is_torn(self, name: str, unfit: Iterable[str], answered: Sequence[Answered]) -> bool:
-        """Return whether a question about both this axis and one of `unfit` has an unexplained answer.
+        """Return whether some question about this axis and an axis of `unfit` has an unexplained answer.
 
         Then either axis may have a meaning that no value describes.
         """
@@ -933,7 +934,7 @@ class Identification:
         return [one for one in answered if self.predictor.answer(one.question, hypothesis) != one.answer]
 
     def misfit(self, answered: Sequence[Answered]) -> float:
-        """Return the share of these answers that the best hypothesis fails to explain."""
+        """Return the share of these answers that the best hypothesis does not explain."""
         return len(self.wrong(self.left[0], answered)) / len(answered)
 
     def about(self, name: str) -> list[Answered]:
@@ -959,11 +960,13 @@ class Identification:
         return len({self.predictor.answer(one.question, {**self.left[0], name: value}) for value in values}) > 1
 
     def without(self, unfit: Iterable[str], answered: list[Answered]) -> list[Answered]:
-        """Return the answers that depend on no axis of `unfit`; if there are none, return all answers."""
+        """Return the answers that depend on no axis of `unfit`, axes for which no value fits; if there are none, all
+        answers.
+        """
         return [one for one in answered if not self.is_blurred(unfit, one)] or answered
 
     def is_apart(self, unfit: Collection[str], query: str) -> bool:
-        """Return whether a query has no operator of these axes."""
+        """Return whether a query has no operator that one of these axes concerns."""
         return not any(axis.operators and axis.name in unfit for axis in self.predictor.axes_of(query))
 
     def is_blurred(self, unfit: Iterable[str], one: Answered) -> bool:
@@ -1046,10 +1049,10 @@ def choose_varied(hypotheses: Sequence[Choices], most: int) -> list[Choices]:
 
 
 class Need:
-    """The questions that are still needed to separate a hypothesis from its rival.
+    """What is still missing to separate a hypothesis from its rival.
 
-    Needed are CORROBORATING questions that separate the two, several queries, and for each hypothesis a match that the
-    other lacks. telling: the answered questions that separate the two. queries: their queries. number: their number; a
+    CORROBORATING questions must separate the two, with several queries, and for each hypothesis a match that the other
+    lacks. telling: the answered questions that separate the two. queries: their queries. number: their number; a
     question in `whole` counts once for each event that separates the two.
     """
 
@@ -1077,7 +1080,9 @@ class Need:
         return 1 if isinstance(one, str) or isinstance(other, str) else len({*one} ^ {*other})
 
     def count_met(self, question: EngineQuestion) -> int:
-        """Return how many needs a question meets, from 0 to 4. It is 0 if the question does not separate the two."""
+        """Return how many of the four missing things a question provides; 0 if it does not separate the two
+        hypotheses.
+        """
         if self.predictor.answer(question, self.hypothesis) == self.predictor.answer(question, self.rival):
             return 0
         few = self.number < CORROBORATING

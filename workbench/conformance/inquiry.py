@@ -56,7 +56,9 @@ class Inquiry:
         return Pool((t for stage in STAGES.get(self.choices.language, ()) for t in stage.templates), set())
 
     def point(self, chosen: Sequence[Choice]) -> Point:
-        """Return the values of all axes for an engine with these choices."""
+        """Return the value of every axis for an engine with these choices: the given, the declared, or else the
+        default value.
+        """
         return {**self.predictor.default, **self.choices.held, **dict(chosen)}
 
     def show(self, choice: Choice, beside: Sequence[Choice]) -> None:

@@ -40,7 +40,9 @@ class AnsweredCase:
 
 @dataclass
 class Weight:
-    """The answers that a choice explains (for_), and the answers that contradict it."""
+    """The evidence about a choice: the answers that it explains (for_), and the answers that contradict it
+    (against).
+    """
 
     for_: list[AnsweredCase] = field(default_factory=list)
     against: list[AnsweredCase] = field(default_factory=list)
@@ -89,7 +91,7 @@ class ChoiceScorer:
         self._bearing.clear()
 
     def bearing(self, axis: str) -> list[AnsweredCase]:
-        """Return the answers to cases whose queries an axis can affect."""
+        """Return the answers to cases whose meaning a choice on this axis can change."""
         if axis not in self._bearing:
             self._bearing[axis] = [one for one in self.answers if self.choices.concerns(one.case, [axis])]
         return self._bearing[axis]
@@ -175,9 +177,9 @@ class ChoiceScorer:
             right |= {id(o): self.expected(o, list(taken.items())) == o.given for o in self.bearing(best[0])}
 
     def confirm_climbs(self, found: Sequence[Choice], rounds: int) -> list[list[Choice]]:
-        """Search choices with `climb` several times; return for each climb the choices that are accepted.
+        """Search choices with `climb` several times; return, for each climb, the choices that are accepted.
 
-        Each further climb excludes the choice of the previous climb that most answers contradict.
+        Each further climb excludes the choice of the previous one that most answers contradict.
         """
         stands = [self.confirm(found, helped=True)]
         for _ in range(rounds):

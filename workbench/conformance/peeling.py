@@ -320,7 +320,7 @@ TURNED: dict[FailureKind, tuple[FailureKind, ...]] = {"missing": ("extra",), "ex
 
 @dataclass(frozen=True)
 class Signature:
-    """The common properties of the failures of one defect: their kind, the elements to blame, and the class of errors.
+    """What the failures of one defect have in common: their kind, the elements to blame, and the class of errors.
 
     error: "" for other failures than errors.
     """
@@ -781,7 +781,8 @@ class Peeler:
 def assigned(
     groups: dict[Signature, list[Failing]], explained: dict[Signature, Signature]
 ) -> dict[Signature, tuple[str, ...]]:
-    """Return for each signature that is not explained by another the ids of its cases.
+    """Return the ids of the cases of each signature (kind of failure and blamed elements), without explained
+    signatures.
 
     A case with several signatures counts only for the rarest of them.
     """

@@ -100,7 +100,7 @@ class Parsed:
 
 
 class MatchPredictor:
-    """Predicts the matches of hypotheses about one language."""
+    """Predicts the matches that engines with given choices report, for queries of one language."""
 
     def __init__(self, language: str) -> None:
         self.language = LANGUAGES[language]

@@ -319,9 +319,7 @@ def axis_says(language: str, name: str, value: str) -> str:
 
 
 def entitled(defect: Defect, cause: DefectCause) -> str:
-    """Return the options of `cerify conform` that would accept the engine's choice, together with the options already
-    given.
-    """
+    """Return the options of `cerify conform` that declare the engine's choice, with the options already given."""
     held = {**defect.held, cause.axis: cause.value}
     readings = choices(Reading) if "reading" in LANGUAGES[defect.language].settings else {}
     if all(value in readings.get(axis, ()) for axis, value in held.items()):

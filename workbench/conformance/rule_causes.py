@@ -72,7 +72,8 @@ class RuleInquiry:
         return [axis for axis in AXES[self.choices.language] if self.choices.concerns(case, [axis])]
 
     def search(self, watch: Watch) -> None:
-        """Find a guess, and ask about its rivals until there are none, in the time of a watch.
+        """Find choices that explain the answers, and ask about rival choices until there are none, in the time of a
+        watch.
 
         When time runs out, keep the choices that are in all rivals that are left; the others are `perhaps`. Only the
         search has a time limit: afterwards `choices` predicts answers without one, so that findings can be described.

@@ -223,7 +223,7 @@ def same_error(results: Sequence[CaseResult]) -> Defect | None:
 
 
 def unsteady(defect: Defect, run: Callable[[Case], CaseResult]) -> Defect:
-    """Run the defect's case again; return the defect, marked as unsteady if the engine now answers differently."""
+    """Run a defect's case again; return the defect, marked as unsteady if the engine now gives another answer."""
     for before in (defect.original, defect.result):
         for _ in range(ASKED_AGAIN if before.outcome == "failed" else 0):
             now = run(before.case)

@@ -91,7 +91,8 @@ class Link:
 
 @dataclass(frozen=True)
 class StateRow:
-    """A row of the table of a step: the partial matches of a state, or of several states together, as nodes.
+    """A row of the table that is shown at a step: the partial matches of a state, or of several states together, as
+    nodes.
 
     states: indices into the diagram's states. fate: what happened to the row at this step. gone: whether it ends there.
     """
@@ -202,7 +203,7 @@ class Graph:
 
 
 class Recorded(Generic[N]):
-    """A map from an evaluator's nodes, by identity, to their numbers in a graph.
+    """Numbers the nodes of an evaluator as it makes them, for a drawing of its partial matches.
 
     below: a function that returns the nodes that a node leads to. add: a function that adds a node to the graph at a
     step and returns its number; the nodes below it are then already there.
@@ -266,7 +267,7 @@ Path = tuple[int, ...]
 
 
 class DrawnRun(Protocol):
-    """The interface of an evaluation that is being recorded."""
+    """The interface of an evaluator's run that can be recorded step by step."""
 
     graph: Graph
 

@@ -70,10 +70,10 @@ ONE_KEY = "one key"  # begins the names of attributes that are added to give eve
 
 @dataclass(frozen=True)
 class RelaxationPoint:
-    """A possible relaxation of one node of a formula.
+    """A place in a formula where a requirement can be dropped, to see whether the positions are then a match.
 
     path: the numbers of the children on the way from the root to the node. part: the number of the conjunct of a
-    filter, or of the operand of AND, that is relaxed.
+    filter, or of the operand of AND, whose requirement is dropped.
     """
 
     path: Path
@@ -83,9 +83,9 @@ class RelaxationPoint:
 
 @dataclass(frozen=True)
 class Relaxed:
-    """A formula with some points relaxed.
+    """A formula with requirements dropped at some points.
 
-    lost: for the id of each node of the formula that replaces others, the relaxed points and the replaced formulas.
+    lost: for the id of each node that replaces others, the points, and the formulas that it replaces.
     """
 
     formula: cel.Formula
@@ -93,9 +93,9 @@ class Relaxed:
 
 
 def points(phi: cel.Formula, path: Path = ()) -> Iterator[RelaxationPoint]:
-    """Yield all possible relaxations of a formula, outer nodes first.
+    """Yield all places in a formula where a requirement can be dropped, outer nodes first.
 
-    The right side of UNLESS is not relaxed, since it would forbid more.
+    The right side of UNLESS has none, since dropping a requirement there would forbid more.
     """
     match phi:
         case cel.Filter(_, condition):

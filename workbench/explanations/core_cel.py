@@ -146,7 +146,7 @@ def rivals(phi: core.AnyCorePreference, C: ComplexEvent, nu: Valuation, oracle: 
 
 
 def values(condition: core.Condition, nu: Valuation, S: Stream) -> str:
-    """Format the values of the attributes that the condition mentions, with their events."""
+    """Format the attributes that the condition mentions, with the values that they have in the events of nu."""
     at, shown = dict(nu), list[str]()
     for atom in core.atoms(condition):
         asked = (

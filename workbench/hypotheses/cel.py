@@ -340,8 +340,10 @@ def _is_sequence(phi: cel.Formula) -> bool:
 
 
 def parts(phi: cel.Formula, choices: Choices) -> list[cel.Formula]:
-    """Return the formulas whose matches are reported independently; only phi if left-first makes alternatives
-    dependent.
+    """Return the formulas whose matches an engine reports independently of each other.
+
+    Most engines evaluate each alternative of OR by itself. With the choice left-first, alternatives depend on each
+    other, and the whole formula is one part.
     """
     return [phi] if choices["or"] == "left-first" else separate_queries(phi, choices)
 
@@ -968,7 +970,10 @@ def guarded(phi: cel.Formula, how: str) -> cel.Formula:
 
 
 def at_events(phi: cel.Formula, variable: str, condition: cel.Every, everywhere: bool = False) -> cel.Formula:
-    """Return the formula with the condition at each event that the variable binds; `everywhere`: at each event."""
+    """Return the formula with the condition at each event that the variable binds.
+
+    everywhere: whether to put the condition at every event, because all belong to the variable.
+    """
     match phi:
         case cel.EventAtom(R):
             return cel.Filter(phi, cel.Every(R, condition.predicate)) if everywhere or variable == R else phi

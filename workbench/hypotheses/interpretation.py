@@ -761,7 +761,10 @@ class Template:
 
 @dataclass(frozen=True)
 class Stage:
-    """Axes that are identified together by these templates, which do not depend on the axes of a later stage."""
+    """A step of an identification: these templates make questions about these axes, which are identified together.
+
+    The templates do not depend on the axes of a later stage.
+    """
 
     axes: tuple[str, ...]
     templates: tuple[Template, ...]

@@ -234,7 +234,7 @@ def name_of_union(q: MatchRecognize) -> MatchRecognize:
 
 
 def any_sequence(p: Any) -> Any:
-    """Replace PERMUTE by a sequence of the same length whose elements are any of its parts."""
+    """Replace PERMUTE by a sequence of as many parts, in which each part may occur any number of times."""
     if not isinstance(p, rows.Permute):
         return p
     return rows.Quantified(reduce(rows.Alternation, p.parts), len(p.parts), len(p.parts))
@@ -303,7 +303,7 @@ def reversed_permutation(p: Any) -> Any:
 
 
 def quantified(p: Any, **changes: Any) -> Any:
-    """Change fields of a quantifier."""
+    """Return a quantifier with these fields changed; any other pattern as it is."""
     return replace(p, **changes) if isinstance(p, rows.Quantified) else p
 
 
@@ -319,7 +319,7 @@ def reversed_target(q: MatchRecognize) -> MatchRecognize:
 
 
 def in_window(q: MatchRecognize, **changes: Any) -> MatchRecognize:
-    """Change fields of the clause's window, if it has one."""
+    """Return the clause with these fields of its window changed; a clause without a window as it is."""
     return q if q.window is None else replace(q, window=replace(q.window, **changes))
 
 

@@ -439,7 +439,7 @@ def step(asked: Json) -> Json:
 
 
 def tasks(asked: Json) -> Json:
-    """Return the exercises of a language."""
+    """Return the exercises about a language."""
     from cerify.grade.grading import LEVELS, exercises, statement
 
     return {

@@ -157,7 +157,7 @@ def counts(numbers: NDArray[Any]) -> dict[str, pa.Array]:
 
 
 class Reader(ABC):
-    """Makes the tables of an answer, for the streams of a task in turn.
+    """Makes the tables of an answer from the rows of a task, which has several streams, one after the other.
 
     valid: where failed keys are set aside; None to raise their errors.
     """

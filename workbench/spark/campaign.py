@@ -496,7 +496,7 @@ class Tally:
 
 
 def judged(job: Job, notes: Notes, begin: int, end: int) -> Tally:
-    """Return the results of the cases of a range. Raises GiveUp, InputError."""
+    """Judge the cases of a range, and return the results. Raises GiveUp, InputError."""
     tally = Tally()
     evaluators = {part: _evaluators(job, part, notes) for part in job.parts}
     for index in range(begin, end):

@@ -330,7 +330,7 @@ def _numbered(found: pa.Table, output: Output, chunk: int) -> pa.Table:
 
 @dataclass(frozen=True)
 class Begins:
-    """For each chunk its first state, the position of its first event, and its number of events."""
+    """What each chunk needs to begin: its first state, the position of its first event, and its number of events."""
 
     states: tuple[int, ...]
     first: tuple[int, ...]

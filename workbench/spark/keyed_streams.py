@@ -565,7 +565,7 @@ PIECE = 65_536  # events evaluated at a time
 
 
 class Ids:
-    """The ids of the events that later matches may contain, by their positions in a run."""
+    """The ids of the events that later matches may contain, each with the position of its event."""
 
     def __init__(self, kind: pa.DataType, saved: bytes | None = None) -> None:
         self._schema = pa.schema([(POSITION_FIELD, pa.int64()), (ID, kind)])
@@ -699,7 +699,9 @@ def _sorted(rows: pa.Table, names: list[str]) -> pa.Table:
 
 
 def remembered(plan: StreamPlan, kept: KeyState, watermark: int) -> KeyState | None:
-    """Return the state to keep at this watermark; None if it equals that of a new key."""
+    """Return the state of a key to keep at this watermark; None if it is that of a new key, so that it can be
+    removed.
+    """
     wake = wakes(plan, kept)
     if kept.first is not None or kept.run is None or wake is None or watermark < wake * MILLISECOND:
         return kept
@@ -709,8 +711,8 @@ def remembered(plan: StreamPlan, kept: KeyState, watermark: int) -> KeyState | N
 
 
 def wakes(plan: StreamPlan, kept: KeyState) -> int | None:
-    """Return the watermark, in milliseconds, at which to visit the key if no event comes earlier; None if not
-    needed.
+    """Return the watermark, in milliseconds, at which Spark must visit the key if no event comes earlier; None for
+    never.
     """
     if kept.first is not None:
         time = kept.first

@@ -131,7 +131,7 @@ class Columns:
 
 @dataclass(frozen=True)
 class SparkRows:
-    """Consecutive rows of one key as the table of a stream.
+    """Consecutive rows of one key, as the table of a stream.
 
     begins: whether they are the first of their key. key: the columns of the key, with one row.
     """

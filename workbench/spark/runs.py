@@ -146,7 +146,7 @@ class Failures(ABC):
 
 
 class Concatenated(ABC):
-    """The evaluation of a query over consecutive streams. position: the position of the next event."""
+    """The evaluation of a query over several streams, one after the other. position: the position of the next event."""
 
     position: int
 

@@ -35,11 +35,12 @@ ROOM = 1 << 62
 
 @compiled
 def transfer(classes, begun, skip, begin, marks, finals, ended, idle, runs, after, totals):  # type: ignore[no-untyped-def]
-    """Read events from index begun on; return the index at which a number might exceed int64, or the end.
+    """Follow a run from each of K states through the events from index `begun` on, and count the matches that result.
 
-    skip, begin, marks, finals, ended: the arrays of TransitionTables. idle: bool [classes], whether such an event has
-    no effect. runs, after: int64 [states, K], the number of runs in each state that result from one run in each of K
-    states; after is scratch. totals: int64 [K], the matches that these have reported. Finished states are emptied.
+    Return the index at which a number might exceed int64, or the end. skip, begin, marks, finals, ended: the arrays of
+    TransitionTables. idle: bool [classes], whether such an event has no effect. runs, after: int64 [states, K], the
+    number of runs in each state that result from one run in each of K states; after is scratch. totals: int64 [K], the
+    matches that these have reported. Finished states are emptied.
     """
     states, starts = runs.shape
     limit = ROOM // (states + marks.shape[0] + 1)
@@ -93,7 +94,7 @@ NOTHING_READ: Runs = {0: 1}
 
 @dataclass(frozen=True)
 class Effect:
-    """The effect of a chunk on one run in each state: the runs that result, and the number of matches they report.
+    """What a chunk of a stream does to one run in each state: the runs that result, and how many matches they report.
 
     For an event expression one run results, and a match is an event at which the expression takes place.
     """
