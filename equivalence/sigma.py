@@ -1183,8 +1183,9 @@ def mistakes_of_converters(condition: eql.Condition) -> Iterator[tuple[str, eql.
     """Yield a description and the wrong condition for each mistake that converters have made with such a condition.
 
     Parentheses are lost around an operand of `not` or `and`, or around the texts of a network; `%` and `_` become
-    wildcards; blanks around a text are lost; a network becomes the text before its first variable part; a regular
-    expression changes; a test for null becomes one that the field does not exist.
+    wildcards; a cased text is found anywhere, or as a pattern of GLOB; blanks around a text are lost; a network becomes
+    the text before its first variable part; a regular expression changes; a test for null becomes one that the field
+    does not exist.
     """
     if (lost := lose_network_parentheses(condition)) != condition:
         yield f"{LOST} around the texts of networks in {sigma.show_condition(condition)}", lost
@@ -1232,6 +1233,10 @@ def _mistakes_at(condition: eql.Condition) -> Iterator[tuple[str, eql.Condition]
                 changed = tuple(v.replace(sign, wildcard) if isinstance(v, str) else v for v in values)
                 if changed != values:
                     yield f"{sign} as a wildcard", eql.ValueLookup(LIKE[operator], term, changed)
+            if (glob := read_cased_as_glob(condition)) != condition:
+                yield "as a pattern of GLOB", glob
+            if operator == "in" and (anywhere := find_cased_anywhere(condition)) != condition:
+                yield "anywhere", anywhere
             trimmed = tuple(SPACES.sub(r"\1\2", v) if isinstance(v, str) else v for v in values)
             if trimmed != values:
                 yield "spaces lost", eql.ValueLookup(operator, term, trimmed)
@@ -1314,6 +1319,118 @@ def compare_networks_as_texts(condition: eql.Condition) -> eql.Condition:
                 same = next((i for i, (c, d) in enumerate(zip(first, last, strict=False)) if c != d), len(first))
                 texts.append(first if first == last else f"{first[:same]}*")
     return eql.ValueLookup("like~", children(condition)[0], tuple(texts)) if texts else condition
+
+
+WILDCARD = re.compile(r"\(\?s:(\.\*?)\)")
+"""A wildcard in the regular expression of a text that has `*` or `?` as characters too."""
+NOTHING = r"[^\s\S]"
+Part: TypeAlias = tuple[str, bool]
+"""A character of a text in a rule, or a wildcard (`*` or `?`), and whether it is a wildcard."""
+
+
+def _parts_of_text(condition: eql.Condition) -> list[Part] | None:
+    """Return the characters and wildcards of the text that a test compares with; None if it compares with no text."""
+    match condition:
+        case eql.ValueLookup("in" | "in~", _, (str(text),)):
+            return [(c, False) for c in text]
+        case eql.ValueLookup("like" | "like~", _, (str(text),)):
+            return [(c, c in "*?") for c in text]
+        case eql.ValueLookup("regex" | "regex~", _, (str(text),)) if not sigma.SEARCHED.fullmatch(text):
+            found: list[Part] = []
+            for i, piece in enumerate(WILDCARD.split(text)):  # literals and wildcards take turns
+                literals = [(c, False) for c in re.sub(r"\\(.)", r"\1", piece, flags=re.DOTALL)]
+                found += [("*" if piece == ".*" else "?", True)] if i % 2 else literals
+            return found
+    return None
+
+
+def _is_text(condition: eql.Condition, cased: bool) -> bool:
+    operators = ("in", "like", "regex") if cased else ("in~", "like~", "regex~")
+    return isinstance(condition, eql.ValueLookup) and condition.operator in operators
+
+
+def _regex_of(parts: Iterable[Part]) -> str:
+    return "".join(f"(?s:{'.*' if c == '*' else '.'})" if wild else re.escape(c) for c, wild in parts)
+
+
+def read_signs_as_wildcards(condition: eql.Condition) -> eql.Condition:
+    """Return a test of a text without cased in which `_` and `%` are wildcards, as LIKE reads them."""
+    if not _is_text(condition, cased=False):
+        return condition
+    parts = _parts_of_text(condition) or []
+    changed = [({"_": "?", "%": "*"}[c], True) if c in "_%" else (c, wild) for c, wild in parts]
+    return condition if changed == parts else _with_parts(condition, changed)
+
+
+def ignore_case_of_signs(condition: eql.Condition) -> eql.Condition:
+    """Return a test of a whole text that has `_`, `%` or a backslash as one with wildcards, which ignores case in each
+    reading of `case` but `exact`.
+    """
+    parts = _parts_of_text(condition) if _is_text(condition, cased=False) else None
+    has_sign = any(c in "_%\\" and not wild for c, wild in parts or ())
+    return _with_parts(condition, parts) if parts and has_sign else condition
+
+
+def _with_parts(condition: eql.Condition, parts: Sequence[Part]) -> eql.Condition:
+    (term,) = children(condition)
+    if any(c in "*?" and not wild for c, wild in parts):
+        return eql.ValueLookup("regex~", term, (_regex_of(parts),))
+    return eql.ValueLookup("like~", term, ("".join(c for c, _ in parts),))
+
+
+def read_question_marks_as_characters(condition: eql.Condition) -> eql.Condition:
+    """Return a test of a text without cased in which `?` is no wildcard."""
+    parts = _parts_of_text(condition) if _is_text(condition, cased=False) else None
+    changed = [(c, wild and c != "?") for c, wild in parts or ()]
+    return _with_parts(condition, changed) if parts and changed != parts else condition
+
+
+def compare_cased_literally(condition: eql.Condition) -> eql.Condition:
+    """Return a test that a value is the cased text itself, with its wildcards as characters."""
+    parts = _parts_of_text(condition) if _is_text(condition, cased=True) else None
+    if not any(wild for _, wild in parts or ()):
+        return condition
+    return eql.ValueLookup("in", children(condition)[0], ("".join(c for c, _ in parts or ()),))
+
+
+def find_cased_anywhere(condition: eql.Condition) -> eql.Condition:
+    """Return a test of a cased text that finds the text anywhere in a value."""
+    parts = _parts_of_text(condition) if _is_text(condition, cased=True) else None
+    if parts is None:
+        return condition
+    return eql.ValueLookup("regex", children(condition)[0], (_regex_of([("*", True), *parts, ("*", True)]),))
+
+
+def read_cased_as_glob(condition: eql.Condition) -> eql.Condition:
+    """Return a test of a cased text in which `*`, `?`, `[` and a backslash are signs of a pattern, as GLOB of DuckDB
+    reads them.
+    """
+    parts = _parts_of_text(condition) if _is_text(condition, cased=True) else None
+    if not any(c in "*?[\\" and not wild for c, wild in parts or ()):
+        return condition
+    text, pattern, i = "".join(c for c, _ in parts or ()), "", 0
+    while i < len(text):
+        sign, end = text[i], text.find("]", i + 2)
+        if sign == "[" and end > 0:
+            negated = text[i + 1] == "!"
+            signs = re.sub(r"([][\\^])", r"\\\1", text[i + 1 + negated : end])
+            pattern, i = f"{pattern}[{'^' * negated}{signs}]", end
+        elif sign == "\\" and i + 1 < len(text):
+            i += 1
+            pattern += re.escape(text[i])
+        else:  # a class or an escape without an end matches nothing
+            pattern += {"*": "(?s:.*)", "?": "(?s:.)", "[": NOTHING, "\\": NOTHING}.get(sign, re.escape(sign))
+        i += 1
+    return eql.ValueLookup("regex", children(condition)[0], (pattern,))
+
+
+TEXTS: Mapping[str, Callable[[eql.Condition], eql.Condition]] = {
+    "like-signs": read_signs_as_wildcards,
+    "like-text": ignore_case_of_signs,
+    "question-mark": read_question_marks_as_characters,
+    "cased-text": find_cased_anywhere,
+}
+"""Features of detections with texts, each with a change that concerns only such detections."""
 
 
 def _texts_like_addresses(condition: eql.Condition) -> Iterator[tuple[str, str]]:
@@ -1481,6 +1598,7 @@ def features_of(rule: sigma.SigmaRule) -> Iterator[str]:
         yield from ["network-beside"] * (lose_network_parentheses(rule.condition) != rule.condition)
         yield from ["exists"] * bool(_fields_with_null(rule))
         for node in subtrees(rule.condition):
+            yield from (name for name, change in TEXTS.items() if change(node) != node)
             if isinstance(node, eql.NegatedCondition):
                 yield "not"
             elif isinstance(node, eql.FieldComparison) and isinstance(node.right, eql.EventField):

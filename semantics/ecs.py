@@ -3,7 +3,8 @@
 A document has its fields in nested objects, under names with dots, or both. Here each field is one attribute, named
 with dots. An array of n values becomes n attributes: `process.args`, `process.args[1]`, `process.args[2]`, and so on.
 Nulls in an array are left out. An array of objects becomes one array for each field, as in an Elasticsearch index. The
-type of an event is the first value of `event.category`; its time is `@timestamp`, in ISO 8601 or in milliseconds since
+type of an event is the first value of `event.category`, or the type that the language gives to a document without one;
+its time is `@timestamp`, in ISO 8601 or in milliseconds since
 1970. With `keep_fields`, all fields of the document are attributes, also those from which type and time are read.
 """
 
@@ -27,7 +28,7 @@ from cerify.semantics.events import TIME, TYPE, Event, Stream
 from cerify.semantics.file_shapes import PACKED, require_known_kind, unpacked
 from cerify.semantics.files import STDIN, expand_pattern, naming_file, open_source
 from cerify.semantics.json_events import parse_json
-from cerify.semantics.schemas import FIELD, NULL, attribute_of, field_name, named_values
+from cerify.semantics.schemas import FIELD, NO_CATEGORY, NULL, attribute_of, field_name, named_values
 from cerify.semantics.tables import SAVE_AS_UTF_8, CsvSource, what_else
 from cerify.semantics.values import FRACTION, INT64, Value, parse_time
 
@@ -45,17 +46,18 @@ def read_ecs(
     category_field: str = CATEGORY,
     time_field: str = TIMESTAMP,
     keep_fields: bool = False,
+    default_type: str = UNCATEGORIZED,
 ) -> Stream:
     """Return the events of a file, a folder, a pattern, standard input ("-"), or a list of these.
 
     A file has one document on each line, or one array of documents. Search hits, with the document in `_source`, are
     read too, and gzip and Zstandard files are unpacked. In a folder all JSON files are read, in the order of their
     names. Events keep the order of the files. Time digits beyond microseconds are cut off, with an InputWarning.
-    keep_fields: see `event_of_document`. Raises InputError, which names file, line and field.
+    keep_fields, default_type: see `event_of_document`. Raises InputError, which names file, line and field.
     """
     files = [file for one in _sources(source) for file in _files_of(one)]
     documents = (one for file in files for one in _documents(file))
-    S = stream_of_documents(documents, category_field, time_field, keep_fields)
+    S = stream_of_documents(documents, category_field, time_field, keep_fields, default_type)
     if not len(S):
         raise InputError(f"{', '.join(map(str, _sources(source)))}: no events; write one document on each line")
     return S
@@ -66,11 +68,12 @@ def stream_of_documents(
     category_field: str = CATEGORY,
     time_field: str = TIMESTAMP,
     keep_fields: bool = False,
+    default_type: str = UNCATEGORIZED,
 ) -> Stream:
     """Return the events of pairs (document, place); messages name the place. Raises InputError."""
     cut: list[str] = []
     events = [
-        event_of_document(document, where, category_field, time_field, cut, keep_fields)
+        event_of_document(document, where, category_field, time_field, cut, keep_fields, default_type)
         for document, where in timed_items(documents)
     ]
     if cut:
@@ -140,12 +143,14 @@ def event_of_document(
     time_field: str = TIMESTAMP,
     cut: list[str] | None = None,
     keep_fields: bool = False,
+    default_type: str = UNCATEGORIZED,
 ) -> Event:
     """Return the event of a document; an InputError names its place, `where`.
 
     Time digits beyond microseconds are cut off; `where` is then added to `cut`, if `cut` is empty. keep_fields: whether
     each field of the document has an attribute: also the field of the time, with its own value, a field that is called
-    "type" or "time" (see `FIELD`), and a field that is null or an array with a null (see `NULL`).
+    "type" or "time" (see `FIELD`), and a field that is null or an array with a null (see `NULL`). default_type: the
+    type of a document without a category.
 
     >>> event_of_document({"event": {"category": ["process"]}, "process.args": ["a", "b"]}, "line 1").attributes
     {'event.category': 'process', 'process.args': 'a', 'process.args[1]': 'b'}
@@ -166,7 +171,7 @@ def event_of_document(
     if time is not None:
         attributes[TIME] = _time(time, where, time_field, [] if cut is None else cut)
     category = attributes.get(category_field)
-    return Event(category if isinstance(category, str) and category else UNCATEGORIZED, attributes)
+    return Event(category if isinstance(category, str) and category else default_type, attributes)
 
 
 def document_of_event(event: Event) -> dict[str, Any]:
@@ -187,7 +192,7 @@ def document_of_event(event: Event) -> dict[str, Any]:
             plain = value.isoformat().replace("+00:00", "Z") if isinstance(value, datetime) else value
             is_element = bracket and name.removesuffix(own.removeprefix(base)) in event.attributes
             arrays.setdefault(base if is_element else own, []).append(plain)
-    if CATEGORY not in arrays and event.type != UNCATEGORIZED:
+    if CATEGORY not in arrays and event.type not in (NO_CATEGORY, UNCATEGORIZED):
         arrays[CATEGORY] = [event.type]
     for name, values in sorted(arrays.items()):
         _set_nested(document, name, values if len(values) > 1 else next(iter(values), None))

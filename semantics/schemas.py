@@ -13,6 +13,8 @@ from cerify.semantics.values import KIND_OF, TimeUnit, Value, ValueType, is_text
 
 TYPE = "type"  # the reserved key, and column, of an event's type
 TIME = "time"  # the reserved key, and column, of an event's time
+NO_CATEGORY = "(none)"
+"""The type of a document without `event.category` in EQL. No query of EQL can ask for it as a category."""
 NULL = "[null]"
 """The end of the name of an attribute which is true if a field is null: x[null] for the field x.
 

@@ -108,7 +108,7 @@ def read_query_and_events(query: Any, events: Events | str | Path, language: str
         own = lang.syntax.read_events(cast("Any", events)) if is_path(events) else None
         nulls = lang.syntax.keeps_nulls
         given = None if is_path(events) or not isinstance(events, Sequence) else events
-        if nulls and given and isinstance(given[0], Mapping) and "@timestamp" in given[0]:
+        if lang.syntax.reads_documents and given and isinstance(given[0], Mapping) and "@timestamp" in given[0]:
             own = _stream_of_documents(given, nulls)
         S = as_stream(events, default_type=lang.row_type, keep_fields=nulls) if own is None else own
         needed = attributes_in(lang, tree) if S.unread and lang.syntax.reads_documents else ()
@@ -121,9 +121,12 @@ def read_query_and_events(query: Any, events: Events | str | Path, language: str
 
 
 def _stream_of_documents(documents: Sequence[object], keep_fields: bool) -> Stream:
-    from cerify.semantics.ecs import stream_of_documents
+    from cerify.semantics.ecs import UNCATEGORIZED, stream_of_documents
+    from cerify.semantics.schemas import NO_CATEGORY
 
-    return stream_of_documents(((one, f"event {n}") for n, one in enumerate(documents)), keep_fields=keep_fields)
+    default = UNCATEGORIZED if keep_fields else NO_CATEGORY  # in EQL, a document without a category is of no category
+    pairs = ((one, f"event {n}") for n, one in enumerate(documents))
+    return stream_of_documents(pairs, keep_fields=keep_fields, default_type=default)
 
 
 def _text_of(query: Any) -> str | None:

@@ -21,6 +21,7 @@ from cerify.semantics.eql.reading import EqlReading
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import TIME, TYPE, Event
 from cerify.semantics.packages import np, pa, pc
+from cerify.semantics.schemas import NO_CATEGORY
 from cerify.semantics.values import INT64, Value, kind
 
 Mask: TypeAlias = Any
@@ -258,6 +259,8 @@ class EqlColumns:
                     "the automaton"
                 )
             return found
+        if name == CATEGORY and pc.any(pc.equal(self.table[TYPE], NO_CATEGORY)).as_py():
+            raise Unsupported("the compiled evaluator does not support events without a category; use the automaton")
         return {CATEGORY: [TYPE], TIMESTAMP: [TIME] if TIME in self._names else []}.get(name, [])
 
     # --- keys and times -----------------------------------------------------------------------------------------------

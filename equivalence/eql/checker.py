@@ -278,8 +278,6 @@ class _PossibleEvents:
         return z3.Not(atom) if is_plain(condition) else self._false[condition]
 
     def _present(self, name: str) -> Any:
-        if name == CATEGORY:
-            return z3.BoolVal(True, self._context)
         return self._there.setdefault(name, self._bool(f"there {name}"))
 
     def _atom(self, test: eql.Condition) -> Any:

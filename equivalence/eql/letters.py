@@ -24,7 +24,7 @@ from cerify.semantics.eql.reading import ELASTIC
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import TIME, Event, Schema
 from cerify.semantics.packages import z3
-from cerify.semantics.schemas import NULL
+from cerify.semantics.schemas import NO_CATEGORY, NULL
 from cerify.semantics.values import Value, joined, value_type_of
 
 Values: TypeAlias = tuple[Value, ...]
@@ -59,10 +59,10 @@ class EventLetter:
         return found
 
     def event(self, more: Mapping[str, Value | None] = {}) -> Event:
-        """Return the event, with further attributes; its type is its first category."""
+        """Return the event, with further attributes; its type is its first category, or `NO_CATEGORY`."""
         attributes = {**self.attributes(), **{name: value for name, value in more.items() if value is not None}}
-        category = attributes.get(CATEGORY, "event")
-        if f"{CATEGORY}[1]" not in attributes:
+        category = attributes.get(CATEGORY, NO_CATEGORY if (CATEGORY, ()) in self.fields else "event")
+        if f"{CATEGORY}[1]" not in attributes and category != "event":  # a document of this type would have none
             attributes.pop(CATEGORY, None)
         return Event(str(category), attributes)
 
@@ -210,7 +210,8 @@ class FilterAlphabet:
             name for name, value in self.fixed.items() if value is not None
         }
         for categories in chosen:
-            if all(self.schema.has(str(categories[0]), name) or name in NAMED_BY_TYPE for name in present):
+            type_ = str(categories[0]) if categories else NO_CATEGORY
+            if all(self.schema.has(type_, name) or name in NAMED_BY_TYPE for name in present):
                 return {**found, CATEGORY: categories}
         known = {t: v for names, mine in by_fields.items() if present & {*names} for t, v in mine.items()} | truths
         self._solver.add(z3.Not(z3.And([self._says(t, v) for t, v in known.items()])))
@@ -221,7 +222,7 @@ class FilterAlphabet:
         assert self.schema is not None
         known = [values[0] for values, vector in self._candidates.get((CATEGORY,), ()) if _has(vector, truths)]
         several = self._several((CATEGORY,), truths) if truths and self._may_be_several(CATEGORY) else None
-        yield from known if truths else ((R,) for R in self.schema.types)
+        yield from known if truths else (() if R == NO_CATEGORY else (R,) for R in self.schema.types)
         yield from [] if several is None else [several]
 
     def _may_be_several(self, name: str) -> bool:
@@ -366,7 +367,7 @@ class FilterAlphabet:
         others = [t for t, language in languages.items() if language is None]
 
         def accepts_(text: str) -> bool:
-            event = Event("", {names[0]: text})
+            event = Event(NO_CATEGORY, {names[0]: text})
             return all(self._truth(t, event) is truths[t] for t in others)
 
         accepts = accepts_ if others and not several else None
@@ -400,7 +401,7 @@ class FilterAlphabet:
             known: list[Values] = [(), *([(text,)] if text is not None and self._fits(name, text) else [])]
             if name in self.fixed:
                 known = [_as_values(self.fixed[name])]
-            events = ((one, Event("", {name: one[0]} if one else {})) for one in known[::-1])
+            events = ((one, Event(NO_CATEGORY, {name: one[0]} if one else {})) for one in known[::-1])
             fitting = tuple(one for one, e in events if all(self._truth(t, e) is v for t, v in own.items()))
             if not fitting:
                 return None
@@ -423,7 +424,7 @@ class FilterAlphabet:
 
     def _vector(self, names: tuple[str, ...], values: tuple[Values, ...]) -> dict[eql.Condition, Truth]:
         attributes = {name: one[0] for name, one in zip(names, values, strict=True) if one}
-        event = Event("", attributes)
+        event = Event(NO_CATEGORY, attributes)
         return {test: self._truth(test, event) for test, mine in self._fields.items() if mine == names}
 
     def _candidates_of(self, names: tuple[str, ...]) -> Iterator[tuple[tuple[Values, ...], dict[eql.Condition, Truth]]]:
@@ -435,7 +436,8 @@ class FilterAlphabet:
                 near_ = list(self.schema.types)
             options: list[Values] = [(), *((v,) for v in near_ if self._fits(name, v))]
             if name == CATEGORY and self._values_in is values_of:
-                options = [one for one in options if one and isinstance(one[0], str) and one[0]]
+                texts_ = [one for one in options if one and isinstance(one[0], str) and one[0] not in ("", NO_CATEGORY)]
+                options = [*[()] * (self.schema is None or NO_CATEGORY in self.schema.types), *texts_]
             if name in self.fixed:
                 first = _as_values(self.fixed[name])
                 options = [first, *(one for one in options if one != first)] if self._may_be_several(name) else [first]

@@ -26,6 +26,7 @@ from cerify.semantics.eql.reading import ELASTIC, EqlReading
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import TIME, Event
 from cerify.semantics.patterns import matches
+from cerify.semantics.schemas import NO_CATEGORY
 from cerify.semantics.values import Microseconds, Value, exact_microseconds, kind
 
 CATEGORY = "event.category"
@@ -44,13 +45,14 @@ MOST_COMBINATIONS = 10_000
 def values_of(event: Event, name: str) -> list[Value]:
     """Return the values of a field of EQL: those of its attributes (see `own_values_of`).
 
-    For an event without such attributes, `event.category` is its type, and `@timestamp` is its time.
+    For an event without such attributes, `event.category` is its type, unless that is NO_CATEGORY, and `@timestamp` is
+    its time.
     """
     found = own_values_of(event, name)
     if found or name not in (CATEGORY, TIMESTAMP):
         return found
     substitute = event.type if name == CATEGORY else event.attributes.get(TIME)
-    return [] if substitute is None else [substitute]
+    return [] if substitute in (None, NO_CATEGORY) else [substitute]
 
 
 def own_values_of(event: Event, name: str) -> list[Value]:

@@ -12,6 +12,7 @@ from lark.visitors import v_args
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.errors import ParseError, Span
 from cerify.semantics.parsing import PredicateBuilder, number_of, parsed, parser_of, span_of
+from cerify.semantics.schemas import NO_CATEGORY
 
 FUNCTIONS: dict[str, tuple[int, int | None]] = {
     "add": (2, 2), "between": (3, 4), "cidrMatch": (2, None), "concat": (1, None), "divide": (2, 2),
@@ -103,7 +104,7 @@ class _EqlBuilder(PredicateBuilder):
         if token.type == "NAME":
             return None if token == "any" else str(token)
         text = _text(token)
-        if not text:
+        if text in ("", NO_CATEGORY):
             raise ParseError("a category must be a name or a string that is not empty", span_of(token))
         return text
 

@@ -363,7 +363,7 @@ def detection_test(
     rule: SigmaDetection, case: SigmaCase = "folded", absent: Literal["false", "unknown"] = "false"
 ) -> Callable[[Event], bool]:
     """Return a function that tells whether an event satisfies a detection."""
-    truth = condition_test(_cased(rule.condition, CASED[case]), EqlReading("exact", absent), own_values_of)
+    truth = condition_test(cased_condition(rule.condition, case), EqlReading("exact", absent), own_values_of)
     return lambda event: truth(event) is True
 
 
@@ -390,10 +390,11 @@ CASED: Mapping[SigmaCase, Mapping[str, eql.MatchOperator]] = {
 """For each reading of `case`, operators that ignore case, each with the case-sensitive operator to use instead."""
 
 
-def _cased(node: eql.Condition, cased: Mapping[str, eql.MatchOperator]) -> eql.Condition:
-    """Return the condition with operators that ignore case replaced by case-sensitive operators, as `cased` says."""
+def cased_condition(node: eql.Condition, case: SigmaCase) -> eql.Condition:
+    """Return the condition with operators that ignore case replaced by case-sensitive operators, as a reading says."""
+    cased = CASED[case]
     if not cased:
         return node
     if isinstance(node, eql.ValueLookup) and node.operator in cased:
         return eql.ValueLookup(cased[node.operator], node.term, node.values)
-    return rebuilt(node, [_cased(part, cased) for part in children(node)])
+    return rebuilt(node, [cased_condition(part, case) for part in children(node)])

@@ -17,6 +17,7 @@ from cerify.automata.evaluator import Output
 from cerify.commands.options import (
     EVENTS,
     OUTPUT,
+    READINGS,
     AtLeast,
     ChoiceOption,
     FileSource,
@@ -26,7 +27,6 @@ from cerify.commands.options import (
     group,
     language,
     option,
-    row_readings,
     sql_dialect,
     takes,
     warn_of_never,
@@ -36,7 +36,7 @@ from cerify.draw.diagram import Diagram, cropped_page, document, dot, markup, pa
 from cerify.draw.stepper import stepper, summary
 from cerify.draw.timeline import MOST_ROWS, WHOLE, drawn, match_row, places_row
 from cerify.explanations.explanation import Explainer, Request, explanation_lines, listing_lines
-from cerify.languages.language import Language, Options
+from cerify.languages.language import Language, Options, reading_options
 from cerify.semantics.arguments import Budget, short_repr
 from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported, errors_in
 from cerify.semantics.events import ComplexEvent, Stream, Valuation
@@ -54,7 +54,12 @@ class ExplainArguments:
     file: tuple[str, ...] = argument(type=EVENTS, nargs=-1, required=True)
     language: str = language()
     dialect: str | None = sql_dialect()
-    readings: tuple[str, ...] = row_readings()
+    readings: tuple[str, ...] = option(
+        "--reading",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help=f"{READINGS} Sigma: each answer of cerify match.",
+    )
     match_text: str | None = option(
         "--match", metavar="POSITIONS", help="The positions to explain, as in 1,8.  [default: matches]"
     )
@@ -98,7 +103,9 @@ def explain_command(args: ExplainArguments) -> int:
 
     Exit status: 0 if the positions are a match, 1 if not (for a whole stream: if it has no match), 2 on an error.
     """
-    query, language_, S = with_table_of(args.query, args.language, args.source, args.file, args.dialect, args.readings)
+    query, language_, S = with_table_of(
+        args.query, args.language, args.source, args.file, args.dialect, args.readings, takes_readings=True
+    )
     args = replace(args, query=query, language=language_)
     match_text, valuation_text = args.match_text, args.valuation_text
     schema = args.source.schema_for(args.language) if S is None else None
@@ -106,9 +113,12 @@ def explain_command(args: ExplainArguments) -> int:
     if lang.answer and (valuation_text is not None or args.output != "matches"):
         raise click.UsageError(f"{lang.answer}; leave out --valuation and --output valuations")
     with errors_in(query):
-        explainer = lang.explanations.explainer(
-            tree, args.source.read_for(query, args.language, args.file) if S is None else S, query
-        )
+        events = args.source.read_for(query, args.language, args.file) if S is None else S
+        if args.readings and S is None:
+            options = Options(**reading_options(lang, args.readings))
+            explainer = lang.explanations.explainer_in_reading(tree, events, query, options)
+        else:
+            explainer = lang.explanations.explainer(tree, events, query)
         request = Request(
             None if match_text is None else positions(match_text, explainer),
             None if valuation_text is None else valuation(valuation_text, explainer),

@@ -20,6 +20,7 @@ from cerify.semantics.errors import CerifyError, InputError, MissingPackage, Uns
 from cerify.semantics.events import Stream
 from cerify.semantics.json_events import json_of_event, text_of
 from cerify.semantics.row_pattern.reading import RowReading
+from cerify.semantics.schemas import NO_CATEGORY
 from cerify.terminal import echo
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ def _cases_of(folder: RuleFolder, shown: Report) -> tuple[list[Case], list[list[
     """
     from cerify.conformance.model import Case, evaluated_output, of_output
     from cerify.equivalence.sigma import attributes_in, has_one_kind_a_field
-    from cerify.semantics.ecs import TIMESTAMP, event_of_document
+    from cerify.semantics.ecs import TIMESTAMP, UNCATEGORIZED, event_of_document
     from cerify.semantics.sigma.parse import split_by_alerts
     from cerify.semantics.sigma.syntax import SigmaQuery, rules_of
 
@@ -154,7 +155,11 @@ def _cases_of(folder: RuleFolder, shown: Report) -> tuple[list[Case], list[list[
             for line in logs:
                 number += 1
                 nulls = language.syntax.keeps_nulls
-                S = Stream([event_of_document(one, rule.path, keep_fields=nulls) for one in line["log"]])
+                default = UNCATEGORIZED if nulls else NO_CATEGORY
+                read = (
+                    event_of_document(one, rule.path, keep_fields=nulls, default_type=default) for one in line["log"]
+                )
+                S = Stream(list(read))
                 if not has_one_kind_a_field(S):  # the protocol requires one type for each attribute
                     untested.append([f"{rule.path}: {mistake}" for mistake in line["kills"]])
                     continue
@@ -189,6 +194,7 @@ def with_rule_of(
     readings: Sequence[str] = (),
     schema: str | None = None,
     takes_windows: bool = False,
+    takes_readings: bool = False,
 ) -> tuple[str, str]:
     """Return the text and the language of a query, or of the rule file that it names.
 
@@ -196,6 +202,7 @@ def with_rule_of(
     standard error, unless `takes_statements`. A clause in a dialect of SQL, or under other readings, is rewritten as a
     clause of the standard. schema: the value of --schema; it determines which columns are times, so that numbers can be
     added to them. takes_windows: whether an aggregate with OVER may be replaced by a column of the same name.
+    takes_readings: whether the command itself uses the readings of other languages.
 
     Raises InputError if the file is missing, or has no rule in EQL or Sigma.
     """
@@ -213,11 +220,13 @@ def with_rule_of(
     takes_rows = _takes_rows(language)
     query = _sql_text(query) if takes_rows else query
     if not takes_rows and (dialect is not None or readings):
-        if readings and any(name.endswith("reading") for name in language_named(language).settings):
+        has_readings = any(name.endswith("reading") for name in language_named(language).settings)
+        if readings and has_readings and not takes_readings:
             raise click.UsageError(
                 "this command supports only the default reading: leave --reading out, or use cerify match"
             )
-        raise click.UsageError("--dialect and --reading are only for queries in MATCH_RECOGNIZE; leave them out")
+        if dialect is not None or not has_readings:
+            raise click.UsageError("--dialect and --reading are only for queries in MATCH_RECOGNIZE; leave them out")
     if not takes_rows or takes_statements:
         return query, language
     from cerify.semantics.row_pattern.check import column_types, types_of, with_days
@@ -238,7 +247,13 @@ def with_rule_of(
 
 
 def with_table_of(
-    query: str, language: str, source: FileSource, files: Sequence[str], dialect: str | None, readings: Sequence[str]
+    query: str,
+    language: str,
+    source: FileSource,
+    files: Sequence[str],
+    dialect: str | None,
+    readings: Sequence[str],
+    takes_readings: bool = False,
 ) -> tuple[str, str, Stream | None]:
     """Return the text and the language of a query, and the rows that its clause reads; None if no dialect was given.
 
@@ -246,7 +261,10 @@ def with_table_of(
     these rows.
     """
     if dialect is None or not _takes_rows(language):
-        return (*with_rule_of(query, language, dialect=dialect, readings=readings), None)
+        return (
+            *with_rule_of(query, language, dialect=dialect, readings=readings, takes_readings=takes_readings),
+            None,
+        )
     from cerify.statements import written_out
 
     pasted, reading = _pasted_clause(_sql_text(query), dialect, readings)

@@ -25,11 +25,22 @@ from cerify.explanations.explanation import (
 )
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.conditions import condition_test, own_values_of
-from cerify.semantics.eql.reading import ELASTIC, EqlReading
+from cerify.semantics.eql.functions import fold
+from cerify.semantics.eql.reading import EqlReading
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import ComplexEvent, Event, Stream
 from cerify.semantics.schemas import NULL, field_name
-from cerify.semantics.sigma.denote import COMPARE, SECOND, AlertOccurrence, Group, LogOfRules, SigmaAlert
+from cerify.semantics.sigma.denote import (
+    COMPARE,
+    SECOND,
+    AlertOccurrence,
+    Group,
+    LogOfRules,
+    SigmaAlert,
+    cased_condition,
+    satisfies,
+)
+from cerify.semantics.sigma.reading import SPECIFICATION, SigmaReading
 from cerify.semantics.sigma.syntax import (
     NUMERIC,
     SIGNS,
@@ -42,11 +53,12 @@ from cerify.semantics.sigma.syntax import (
     rules_of,
     show_condition,
 )
-from cerify.semantics.values import Microseconds, kind, show_seconds
+from cerify.semantics.values import Microseconds, kind, show_seconds, show_time, time_at
 
 NEAREST = 3  # the most nearest alerts that are listed
 NEAR_EVENTS = 20  # the events on each side of an event among which the nearest to a rule is searched
 MOST_EARLIER = 500  # the most occurrences of a group for which a longer timespan is tried
+BEFORE_ALL = -(10**18)  # in microseconds
 ANY_CASE = EqlReading("folded")
 LEAST = ("gt", "gte", "eq")
 WORDS = {
@@ -71,9 +83,9 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
     hint = "--at N says why no alert is raised at event N, --match POSITIONS why no alert with these events is raised."
     idle = "no alert"
 
-    def __init__(self, query: SigmaQuery, S: Stream, text: str) -> None:
-        self.rules, self.S, self.query = query, S, text
-        self.log, self._groups = LogOfRules(S), dict[int, dict[object, list[AlertOccurrence]]]()
+    def __init__(self, query: SigmaQuery, S: Stream, text: str, reading: SigmaReading = SPECIFICATION) -> None:
+        self.rules, self.S, self.query, self.reading = query, S, text, reading
+        self.log, self._groups = LogOfRules(S, reading), dict[int, dict[object, list[AlertOccurrence]]]()
         self.alerts = sorted((a for rule in query.rules for a in self.log.alerts(rule)), key=lambda alert: alert.at)
 
     def explain_request(self, request: Request) -> SigmaAnswer | None:
@@ -128,6 +140,66 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
             self._groups[id(rule)] = self.log.occurrences(rule)
         return self._groups[id(rule)]
 
+    # --- windows ------------------------------------------------------------------------------------------------------
+
+    def _begin(self, rule: SigmaCorrelation, t: Microseconds) -> Microseconds:
+        """Return the time from which on events are in a window that ends at time t."""
+        w = rule.seconds * SECOND
+        match self.reading.window:
+            case "sliding":
+                return t - w + (self.reading.edge == "open")
+            case "bucketed":
+                return t // w * w
+        return BEFORE_ALL
+
+    def _within(self, rule: SigmaCorrelation, at: int) -> str:
+        """Return a text that says which part of the log is in a correlation's window at a position."""
+        match self.reading.window:
+            case "sliding":
+                return f"within {rule.timespan} before event {at}"
+            case "bucketed":
+                begin = time_at(int(self._begin(rule, self.log.times[at] or 0)))
+                return f"in the {rule.timespan} from {show_time(begin)}, up to event {at},"
+        return f"up to event {at}"
+
+    def _early(self, rule: SigmaCorrelation, t: Microseconds, time: Microseconds) -> str:
+        """Return a text that says by how much an event is too early for a window that ends at time t."""
+        by = (t - rule.seconds * SECOND if self.reading.window == "sliding" else self._begin(rule, t)) - time
+        return f"{_seconds(by)} too early" if by else "exactly the timespan before it, which edge=open leaves out"
+
+    def _moment(self, of: list[AlertOccurrence], at: int) -> list[AlertOccurrence]:
+        """Return the occurrences of a group that are judged together at a position."""
+        t = self.log.times[at]
+        return [o for o in of if (o.time == t if self.reading.instant == "together" else o.at == at)]
+
+    def _window(
+        self, rule: SigmaCorrelation, of: list[AlertOccurrence], at: int
+    ) -> tuple[list[AlertOccurrence], float | None, ComplexEvent]:
+        """Return a group's window at a position, the quantity that the condition compares, and the window's events."""
+        used = self._alerts_before(rule, of, at)[-1:] if self.reading.alerts == "consumed" else []
+        left = [o for o in of if not used or o.at > used[0]]
+        window = self.log.window(rule, left, at, self.log.times[at] or 0)
+        number, events = self.log.measure(rule, window, self._moment(left, at))
+        return window, number, frozenset(events)
+
+    def _alerts_before(self, rule: SigmaCorrelation, of: list[AlertOccurrence], at: int) -> list[int]:
+        """Return where a group had alerts before a position."""
+        places = {o.at for o in of}
+        return sorted({a.at for a in self.log.alerts(rule) if a.at < at and a.at in places})
+
+    def _held_back(self, rule: SigmaCorrelation, of: list[AlertOccurrence], at: int, holds: bool) -> Iterator[str]:
+        """Yield why the reading of `alerts` raises no alert at a position, and which events it no longer counts."""
+        before, when = self._alerts_before(rule, of, at), self.reading.alerts
+        if when == "consumed" and before:
+            yield f"the alert at event {before[-1]} has used up the events of the group up to there"
+        elif when == "last" and at != of[-1].at:
+            yield f"with alerts=last only the last event of the group can raise an alert: event {of[-1].at}"
+        elif when == "first" and before:
+            yield f"with alerts=first a group has one alert; this group had it at event {before[0]}"
+        elif when == "episode" and holds:
+            earlier = max(o.at for o in of if o.at < at and o not in self._moment(of, at))
+            yield f"with alerts=episode an alert is raised where the condition begins to hold; it held at {earlier} too"
+
     # --- why ----------------------------------------------------------------------------------------------------------
 
     def _counts(self) -> Iterator[str]:
@@ -147,28 +219,29 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
         if isinstance(rule, SigmaDetection):
             yield f"event {alert.at} satisfies {rule.name}"
             return
-        if alert.group:
+        if alert.group and self.reading.groups != "ignored":
             yield f"the group is {_values(alert.group)}"
         last = self.log.times[alert.at] or 0
         first = last
         for part in rule.rules:  # the timespan covers alerts, whose own events may begin before it
             own = [a for a in self.log.alerts(part) if a.at in alert.events and set(a.events) <= set(alert.events)]
-            times = [(a.at, t) for a in own if (t := self.log.times[a.at] or 0) >= last - rule.seconds * SECOND]
+            times = [(a.at, t) for a in own if (t := self.log.times[a.at] or 0) >= self._begin(rule, last)]
             if times:
                 yield f"{part.name}: {_places([at for at, _ in times])}"
                 first = min(first, *(t for _, t in times))
-        yield f"they take {_seconds(last - first)}; the timespan is {rule.timespan}"
+        span = {
+            "bucketed": f"they are {self._within(rule, alert.at)}".rstrip(","),
+            "unlimited": "the reading window=unlimited has no timespan",
+        }
+        yield f"they take {_seconds(last - first)}; {span.get(self.reading.window, f'the timespan is {rule.timespan}')}"
         if rule.kind not in TEMPORAL or _has_own_condition(rule):
             yield f"{self._amount(rule, alert)}; an alert needs {_condition_of(rule)}"
 
     def _amount(self, rule: SigmaCorrelation, alert: SigmaAlert) -> str:
         """Return a text with the quantity that a correlation's condition compares, and its value at an alert."""
-        time = self.log.times[alert.at] or 0
-        groups = self.groups(rule).values()
-        some = ((of, [o for o in of if o.at == alert.at]) for of in groups)
-        for of, here in some:
-            number, events = self.log.measure(rule, self.log.window(rule, of, alert.at, time), here)
-            if here and events == alert.events:
+        for of in self.groups(rule).values():
+            _, number, events = self._window(rule, of, alert.at)
+            if any(o.at == alert.at for o in of) and events == {*alert.events}:
                 return _amount_text(rule, number)
         return _what(rule)
 
@@ -190,12 +263,11 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
         missing = sorted({*alert.events} - named)
         if not named or isinstance(rule, SigmaDetection):
             return
-        if rule.kind != "temporal_ordered":
+        if rule.kind != "temporal_ordered" or self.reading.order == "any":
             if missing:
                 yield f"an alert of {rule.kind} has all events of the window: {_places(missing)} too"
             return
-        time = self.log.times[alert.at] or 0
-        windows = [self.log.window(rule, of, alert.at, time) for of in self.groups(rule).values()]
+        windows = [self._window(rule, of, alert.at)[0] for of in self.groups(rule).values()]
         inside = [one for window in windows if any(o.at == alert.at for o in window) for one in window]
         if named <= {p for one in inside for p in one.alert.events} and missing:
             length = len(self.log.longest_chain(inside, {alert.at}))
@@ -208,7 +280,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
 
     def _rejected(self, rule: SigmaRule, at: int) -> Iterator[str]:
         if isinstance(rule, SigmaDetection):
-            for reason in _unsatisfied(rule, self.S[at]):
+            for reason in self._unsatisfied(rule, self.S[at]):
                 yield f"event {at} does not satisfy {rule.name}: {reason}"
             return
         if self.log.times[at] is None:
@@ -227,7 +299,8 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
         most named events. said: the reasons that were already given; an event that they call too early is not mentioned
         again.
         """
-        t, w = self.log.times[at] or 0, rule.seconds * SECOND
+        t = self.log.times[at] or 0
+        begin = self._begin(rule, t)
         of = {p: self._groups_with(rule, p) for p in {at, *named}}
         number = Counter(key for p in sorted(named) for key in of[p])
         own = of[at] or {key: text for p in named for key, text in of[p].items() if number[key] == max(number.values())}
@@ -236,7 +309,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
         for p in sorted(named - {at}):
             time = self.log.times[p]
             if not of[p] or time is None:
-                present = {o.rule for o in earlier if t - o.time <= w}
+                present = {o.rule for o in earlier if o.time >= begin}
                 yield from self._unfit(rule, p, [part for i, part in enumerate(rule.rules) if i not in present])
             elif not own.keys() & of[p].keys():
                 group, wanted = (next(iter(some.values())) for some in (of[p], own))
@@ -244,9 +317,11 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
                 yield f"event {p} is of {group}, and not of {wanted}{case}"
             elif p > at or time > t:
                 yield f"event {p} comes after event {at}"
-            elif t - time > w and p in {o.at for o in earlier}:
+            elif time < begin and p in {o.at for o in earlier}:
                 if not re.search(rf"{p},? is", said):
-                    yield f"event {p} is {_seconds(t - time)} before event {at}; the timespan is {rule.timespan}"
+                    bucketed = f"event {p} is {self._early(rule, t, time)} for the {rule.timespan} of event {at}"
+                    sliding = f"event {p} is {_seconds(t - time)} before event {at}; the timespan is {rule.timespan}"
+                    yield bucketed if self.reading.window == "bucketed" else sliding
             else:
                 left.append(p)
         at_part = [part for part in rule.rules if not any(o.at == at for o in earlier) and self._alerts_with(part, at)]
@@ -293,7 +368,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
             yield from self._rejected(rule, p)
             return
         failing = [
-            (before, detection, [*_unsatisfied(detection, self.S[p])])
+            (before, detection, [*self._unsatisfied(detection, self.S[p])])
             for part in lacking or rule.rules
             for before, detection in _detections_of(part)
         ]
@@ -316,7 +391,8 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
 
     def _lacking(self, rule: SigmaCorrelation, i: int, alert: SigmaAlert) -> Iterator[str]:
         """Yield the values that an alert of rule i lacks to occur in a correlation: for its group, or to be counted."""
-        for name in (*rule.keys[i], *rule.values[i]):
+        grouped = rule.keys[i] if self.reading.null_groups == "apart" and self.reading.groups != "ignored" else ()
+        for name in (*grouped, *(rule.values[i] if self.reading.null_values == "apart" else ())):
             value = self.log.value_of(alert, name)
             if value is None:
                 yield f"which has no value of {field_name(name)}"
@@ -328,11 +404,16 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
         """Return whether the group values that an alert of rule i has are those of an occurrence."""
         pairs = zip(rule.keys[i], rule.keys[one.rule], strict=True)
         values = ((self.log.value_of(alert, name), self.log.value_of(one.alert, other)) for name, other in pairs)
-        return all(v is None or w is None or (kind(v), v) == (kind(w), w) for v, w in values)
+        if self.reading.groups == "ignored":
+            return True
+        folds = self.reading.groups == "folded"
+        pairs_ = ([fold(x) if folds and isinstance(x, str) else x for x in pair] for pair in values)
+        return all(v is None or w is None or (kind(v), v) == (kind(w), w) for v, w in pairs_)
 
     def _group_of(self, rule: SigmaCorrelation, fields: Sequence[str], alert: SigmaAlert) -> Group:
         """Return the names and values of an alert's group in a correlation. fields: where the alert has the values."""
-        return tuple((name, self.log.value_of(alert, field)) for name, field in zip(rule.group_by, fields, strict=True))
+        names = () if self.reading.groups == "ignored" else zip(rule.group_by, fields, strict=True)
+        return tuple((name, self.log.value_of(alert, field)) for name, field in names)
 
     def _group_text(self, rule: SigmaCorrelation, one: AlertOccurrence) -> str:
         """Return the names and values of an occurrence's group as text."""
@@ -349,10 +430,17 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
 
     def _number(self, rule: SigmaCorrelation, of: list[AlertOccurrence], at: int) -> Iterator[str]:
         """Yield lines about the contents of a group's window at a position, and about occurrences near it."""
-        t, w, groups = self.log.times[at] or 0, rule.seconds * SECOND, self.groups(rule)
-        window = self.log.window(rule, of, at, t)
-        number, _ = self.log.measure(rule, window, [o for o in window if o.at == at])
+        t, groups, when = self.log.times[at] or 0, self.groups(rule), self._within(rule, at)
+        begin, extent = self._begin(rule, t), of[-1].time - of[0].time
+        if (last := self._moment(of, at)[-1].at) != at:
+            yield f"event {at} is judged together with event {last}, which has the same time"
+            return
+        if self.reading.window == "extent" and extent > rule.seconds * SECOND:
+            yield f"the events of the group take {_seconds(extent)} in all, longer than the timespan {rule.timespan}"
+            return
+        window, number, _ = self._window(rule, of, at)
         wanted = _condition_of(rule)
+        yield from self._held_back(rule, of, at, bool(window) and satisfies(number, rule.thresholds))
         here = next(o for o in of if o.at == at)
         name = self._group_text(rule, here)
         group = f" of {name}" if name else ""
@@ -360,7 +448,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
             there = sorted({o.rule for o in window})
             ordered = rule.kind == "temporal_ordered" and number != len(there)
             yield (
-                f"{len(there)} of {len(rule.rules)} rules occur within {rule.timespan} before event {at}{group}"
+                f"{len(there)} of {len(rule.rules)} rules occur {when}{group}"
                 + (f"; {number or 0:.15g} in their order, up to this event" if ordered else "")
                 + (f"; an alert needs {wanted}" if _has_own_condition(rule) else "")
             )
@@ -372,18 +460,19 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
                 if i not in there and _lacks(rule, number or 0):
                     yield f"{part.name}: {self._nearest(rule, i, of, window)}"
         else:
-            amount = f"{_amount_text(rule, number)} within {rule.timespan} before event {at}{group}"
+            amount = f"{_amount_text(rule, number)} {when}{group}"
             yield f"{amount}; an alert needs {wanted}"
             if len(window) > 1 or any(rule.values):  # otherwise it has only the event that was just named
                 yield f"in the window: {_places_with_values(window)}"
-            before = max((o for o in of if o.at < at and o.time < t - w), key=lambda o: (o.time, o.at), default=None)
-            if before:
-                yield f"the last before the window, event {before.at}, is {_seconds(t - w - before.time)} too early"
+            before = max((o for o in of if o.at < at and o.time < begin), key=lambda o: (o.time, o.at), default=None)
+            used = self.reading.alerts == "consumed" and self._alerts_before(rule, of, at)
+            if before and not used:
+                yield f"the last before the window, event {before.at}, is {self._early(rule, t, before.time)}"
             some = [o for own in groups.values() if own is not of for o in own]
-            if others := [o for o in some if o.at <= at and 0 <= t - o.time <= w]:
+            if others := [o for o in some if o.at <= at and begin <= o.time <= t]:
                 yield f"in the same time in other groups: {self._by_groups(rule, others)}"
         for i, part in enumerate(rule.rules):
-            near = [a for a in self.log.alerts(part) if a.at <= at and 0 <= t - (self.log.times[a.at] or t + 1) <= w]
+            near = [a for a in self.log.alerts(part) if a.at <= at and begin <= (self.log.times[a.at] or t + 1) <= t]
             for alert in [a for a in near if self._could_be_of(rule, i, a, here)][-NEAREST:]:
                 for said in self._lacking(rule, i, alert):
                     yield f"left out: event {alert.at}, {said}"
@@ -391,7 +480,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
     def _reached(self, rule: SigmaCorrelation, i: int, window: list[AlertOccurrence], since: Microseconds) -> int:
         """Return how many rules that occur in the window from `since` on can be combined with a later rule i."""
         part = [o for o in window if o.time >= since]
-        if rule.kind == "temporal":
+        if rule.kind == "temporal" or self.reading.order == "any":
             return len({o.rule for o in part})
         earlier = [o for o in part if o.rule < i]
         return len(self.log.longest_chain(earlier, {o.at for o in earlier}))
@@ -404,17 +493,19 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
         """
         w, last, part = rule.seconds * SECOND, window[-1], rule.rules[i]
         own = sorted((o for o in of if o.rule == i), key=lambda o: o.time)
-        before = [o for o in own if o.time < last.time - w]
+        before = [o for o in own if o.time < self._begin(rule, last.time)]
         after = [o for o in own if o.time >= last.time]
         said = []
         if before:
-            said.append(f"event {before[-1].at} is {_seconds(last.time - before[-1].time - w)} too early")
+            said.append(f"event {before[-1].at} is {self._early(rule, last.time, before[-1].time)}")
         if after:
             times = sorted(o.time for o in window)
             needed = min(_rules_needed(rule) - 1, self._reached(rule, i, window, times[0]))
             late = bisect_left(times, True, key=lambda time: self._reached(rule, i, window, time) < needed)
-            over = after[0].time - times[late - 1] - w if needed else 0
+            over = after[0].time - times[late - 1] - w if needed and self.reading.window == "sliding" else 0
             later = f"{_seconds(after[0].time - last.time)} later"
+            if self.reading.window == "bucketed" and self._begin(rule, after[0].time) > last.time:
+                later += f", in another {rule.timespan}"
             said.append(f"event {after[0].at} comes {f'{_seconds(over)} too late' if over > 0 else later}")
         if not said:
             others = [o for some in self.groups(rule).values() for o in some if o.rule == i]
@@ -435,7 +526,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
     def _nearest_event(self, part: SigmaDetection, last: AlertOccurrence) -> Iterator[str]:
         """Yield a text with the event near an occurrence that fails the fewest tests of a rule, and these tests."""
         near = range(max(last.at - NEAR_EVENTS, 0), min(last.at + NEAR_EVENTS + 1, len(self.S)))
-        failing = {p: [*_unsatisfied(part, self.S[p])] for p in near}
+        failing = {p: [*self._unsatisfied(part, self.S[p])] for p in near}
         best = min(near, key=lambda p: (len(failing[p]), abs(p - last.at)))
         yield f"event {best} is the nearest: {'; '.join(failing[best])}"
 
@@ -448,16 +539,76 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
         for of in self.groups(rule).values():
             name = self._group_text(rule, of[-1])
             for p in dict.fromkeys(o.at for o in of) if group in (None, name) else ():
-                window, here = self.log.window(rule, of, p, self.log.times[p] or 0), [o for o in of if o.at == p]
-                number, _ = self.log.measure(rule, window, here)
+                here = self._moment(of, p)
+                _, number, _ = self._window(rule, of, p)
                 gap, without = _distance(rule, number), inf
                 if rule.kind in TEMPORAL and len(of) < MOST_EARLIER and (best is None or gap <= best[0][0]):
                     without = _distance(rule, self.log.measure(rule, [o for o in of if o.at <= p], here)[0])
                 if best is None or (gap, without) < best[0]:
-                    said = f"{_amount_text(rule, number)} within {rule.timespan}{f' of {name}' if name else ''}"
+                    when = f"within {rule.timespan}" if self.reading.window == "sliding" else self._within(rule, p)
+                    said = f"{_amount_text(rule, number)} {when}{f' of {name}' if name else ''}"
                     more = "" if without else ", or a longer timespan"
                     best = (gap, without), f"event {p} ({said}; an alert needs {_condition_of(rule)}{more})"
         return best and best[1]
+
+    def _truth(self, condition: eql.Condition, event: Event) -> bool | None:
+        """Return whether an event satisfies a condition in this reading; None if that is unknown."""
+        cased = cased_condition(condition, self.reading.case)
+        return condition_test(cased, EqlReading("exact", self.reading.absent), own_values_of)(event)
+
+    def _unsatisfied(self, rule: SigmaDetection, event: Event) -> Iterator[str]:
+        """Yield each test of a rule that an event fails, with its selection and the values of its fields."""
+        names = {condition: name for name, condition in reversed(rule.selections)}
+
+        def failing(condition: eql.Condition, selection: str | None) -> Iterator[str]:
+            selection = selection or names.get(condition)
+            if self._truth(condition, event) is True:
+                return
+            match condition:
+                case eql.AllConditions(parts):
+                    for part in parts:
+                        yield from failing(part, selection)
+                case eql.NegatedCondition(part) if self._truth(part, event) is None:
+                    unknown = self._test_with_values(part, event)
+                    yield f"with absent=unknown, neither a test of an absent field nor its not is true: {unknown}"
+                case eql.NegatedCondition(part):
+                    yield from excluding(part, names.get(part))
+                case eql.AnyConditions(parts) if len({f.name.removesuffix(NULL) for f in eql.fields_of(condition)}) > 1:
+                    reasons = [next(failing(part, selection), "") for part in parts]
+                    yield cut(f"none of these holds: {'; '.join(reasons)}")
+                case _:
+                    yield f"{selection or 'it'} requires {self._test_with_values(condition, event)}"
+
+        def excluding(condition: eql.Condition, selection: str | None) -> Iterator[str]:
+            """Yield the parts that make a negated condition true, so that the event fails it."""
+            selection = selection or names.get(condition)
+            match condition:
+                case eql.AnyConditions(parts) if field_there(condition) is None:
+                    yield from excluding(next(one for one in parts if self._truth(one, event) is True), selection)
+                case eql.AllConditions(parts) if selection is None:
+                    for part in parts:
+                        yield from excluding(part, selection)
+                case eql.NegatedCondition(part):
+                    yield from failing(part, selection)
+                case _:
+                    unwanted = selection or "this condition"
+                    has = self._test_with_values(condition, event)
+                    yield f"it requires that {unwanted} is false: the event has {has}"
+
+        yield from failing(rule.condition, None)
+
+    def _test_with_values(self, condition: eql.Condition, event: Event) -> str:
+        """Return a condition as text, with the values of its fields. Name a wrong case or type."""
+        said, folded = f"{cut(show_condition(condition))}, and {values_text(condition, event, True)}", condition
+        if self._truth(condition, event) is True:
+            return said
+        if isinstance(condition, eql.ValueLookup) and condition.operator == "regex":
+            folded = eql.ValueLookup("regex~", condition.term, condition.values)
+        if condition_test(folded, ANY_CASE, own_values_of)(event) is True:
+            return f"{said}, in another case"
+        values = [v for field in eql.fields_of(condition) for v in own_values_of(event, field.name)]
+        of_number = isinstance(condition, eql.FieldComparison) and condition.comparator in SIGNS
+        return f"{said}, a text and no number" if of_number and isinstance(next(iter(values), None), str) else said
 
 
 def _detections_of(rule: SigmaRule, before: str = "") -> Iterator[tuple[str, SigmaDetection]]:
@@ -474,60 +625,6 @@ def _distance(rule: SigmaCorrelation, number: float | None) -> float:
     if number is None:
         return inf
     return sum(abs(bound - number) or 0.5 for name, bound in rule.thresholds if not COMPARE[name](number, bound))
-
-
-def _unsatisfied(rule: SigmaDetection, event: Event) -> Iterator[str]:
-    """Yield each test of a rule that an event fails, with its selection and the values of its fields."""
-    names = {condition: name for name, condition in reversed(rule.selections)}
-
-    def failing(condition: eql.Condition, selection: str | None) -> Iterator[str]:
-        selection = selection or names.get(condition)
-        if condition_test(condition, ELASTIC, own_values_of)(event) is True:
-            return
-        match condition:
-            case eql.AllConditions(parts):
-                for part in parts:
-                    yield from failing(part, selection)
-            case eql.NegatedCondition(part):
-                yield from excluding(part, names.get(part))
-            case eql.AnyConditions(parts) if len({f.name.removesuffix(NULL) for f in eql.fields_of(condition)}) > 1:
-                reasons = [next(failing(part, selection), "") for part in parts]
-                yield cut(f"none of these holds: {'; '.join(reasons)}")
-            case _:
-                yield f"{selection or 'it'} requires {_test_with_values(condition, event)}"
-
-    def excluding(condition: eql.Condition, selection: str | None) -> Iterator[str]:
-        """Yield the parts that make a negated condition true, so that the event fails it."""
-        selection = selection or names.get(condition)
-        match condition:
-            case eql.AnyConditions(parts) if field_there(condition) is None:
-                yield from excluding(
-                    next(one for one in parts if condition_test(one, ELASTIC, own_values_of)(event) is True), selection
-                )
-            case eql.AllConditions(parts) if selection is None:
-                for part in parts:
-                    yield from excluding(part, selection)
-            case eql.NegatedCondition(part):
-                yield from failing(part, selection)
-            case _:
-                unwanted = selection or "this condition"
-                yield f"it requires that {unwanted} is false: the event has {_test_with_values(condition, event)}"
-
-    yield from failing(rule.condition, None)
-
-
-def _test_with_values(condition: eql.Condition, event: Event) -> str:
-    """Return a condition as text, with the values of its fields. If only their case or type makes it false, say so."""
-    said, folded = f"{cut(show_condition(condition))}, and {values_text(condition, event, True)}", condition
-    if condition_test(condition, ELASTIC, own_values_of)(event) is True:
-        return said
-    if isinstance(condition, eql.ValueLookup) and condition.operator == "regex":
-        folded = eql.ValueLookup("regex~", condition.term, condition.values)
-    if condition_test(folded, ANY_CASE, own_values_of)(event) is True:
-        return f"{said}, in another case"
-    values = [v for field in eql.fields_of(condition) for v in own_values_of(event, field.name)]
-    of_number = isinstance(condition, eql.FieldComparison) and condition.comparator in SIGNS
-    return f"{said}, a text and no number" if of_number and isinstance(next(iter(values), None), str) else said
 
 
 def _rules_needed(rule: SigmaCorrelation) -> int:

@@ -18,11 +18,17 @@ from typing import Any
 from cerify.automata.evaluator import Output
 from cerify.equivalence.sigma import (
     BEARS,
+    compare_cased_literally,
     compare_networks_as_texts,
     features,
     features_of,
+    find_cased_anywhere,
+    ignore_case_of_signs,
     lose_network_parentheses,
     lose_nulls,
+    read_cased_as_glob,
+    read_question_marks_as_characters,
+    read_signs_as_wildcards,
 )
 from cerify.hypotheses.interpretation import Axis, Choices, Interpretation, axes
 from cerify.semantics.arguments import Budget, choices
@@ -153,6 +159,32 @@ AXES = axes(
         "texts with cased: match in their own case; in any case",
     ),
     Axis(
+        "cased-texts",
+        ("whole", "anywhere", "literal", "glob"),
+        ("cased-text",),
+        "texts with cased: match a whole value, up to wildcards; match anywhere in a value; match a value that has "
+        "their wildcards as characters; are patterns of GLOB, with `*`, `?`, `[` and a backslash as signs",
+    ),
+    Axis(
+        "question-marks",
+        ("wildcards", "plain"),
+        ("question-mark",),
+        "`?` in texts without cased: is a wildcard; is this character",
+    ),
+    Axis(
+        "like-signs",
+        ("plain", "wildcards"),
+        ("like-signs",),
+        "`_` and `%` in texts without cased: are these characters; are wildcards, as in LIKE",
+    ),
+    Axis(
+        "like-texts",
+        ("as-others", "any-case"),
+        ("like-text",),
+        "texts without wildcards that have `_`, `%` or a backslash: match as other texts without wildcards do; match "
+        "in any case, as texts with wildcards do",
+    ),
+    Axis(
         "fieldref",
         ("exact", "folded"),
         ("fieldref",),
@@ -229,7 +261,10 @@ AXES = axes(
     ),
 )
 
-OF_CONDITIONS = ("network-parentheses", "networks", "cased", "fieldref", "compared-texts", "nulls")
+OF_CONDITIONS = (
+    "network-parentheses", "networks", "cased", "cased-texts", "question-marks", "like-signs", "like-texts", "fieldref",
+    "compared-texts", "nulls",
+)  # fmt: skip
 """The axes about the conditions of detections, in the order in which `_change_condition` applies them."""
 
 
@@ -496,6 +531,12 @@ CHANGES: Mapping[tuple[str, str], Callable[[eql.Condition], eql.Condition]] = {
     ("network-parentheses", "lost"): lose_network_parentheses,
     ("networks", "texts"): compare_networks_as_texts,
     ("cased", "folded"): _in_tests(_ignore_case),
+    ("cased-texts", "anywhere"): _in_tests(find_cased_anywhere),
+    ("cased-texts", "literal"): _in_tests(compare_cased_literally),
+    ("question-marks", "plain"): _in_tests(read_question_marks_as_characters),
+    ("cased-texts", "glob"): _in_tests(read_cased_as_glob),
+    ("like-signs", "wildcards"): _in_tests(read_signs_as_wildcards),
+    ("like-texts", "any-case"): _in_tests(ignore_case_of_signs),
     ("fieldref", "folded"): _in_tests(_ignore_case_of_fields),
     ("compared-texts", "as-numbers"): _in_tests(partial(_compare_texts, as_numbers=True)),
     ("compared-texts", "as-texts"): _in_tests(partial(_compare_texts, as_numbers=False)),

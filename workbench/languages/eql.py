@@ -35,6 +35,7 @@ from cerify.semantics.events import TIME, Event, Match, Schema, Stream
 from cerify.semantics.packages import installed
 from cerify.semantics.predicates import Problem
 from cerify.semantics.sase.reading import Reading
+from cerify.semantics.schemas import NO_CATEGORY
 from cerify.semantics.trees import children, subtrees
 from cerify.semantics.values import Value, joined, value_type_of
 
@@ -97,7 +98,7 @@ class EqlSyntax(Syntax[eql.EqlQuery]):
 
         if type_column != CATEGORY and not looks_like_ecs(source):
             return None
-        return read_ecs(source, type_column or CATEGORY, time_column or TIMESTAMP)
+        return read_ecs(source, type_column or CATEGORY, time_column or TIMESTAMP, default_type=NO_CATEGORY)
 
     def size(self, query: eql.EqlQuery, /) -> int:
         """Return the number of steps, tests and connectives in a query."""

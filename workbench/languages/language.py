@@ -663,6 +663,12 @@ class Explanations(LanguagePart[F]):
 
         return PlainExplainer(list(self.language.evaluators.matches(query, S)), S, text)
 
+    def explainer_in_reading(self, query: F, S: Stream, text: str, options: Options) -> Explainer[Any]:
+        """Same as `explainer`, in the reading of these options. By default raises Unsupported."""
+        raise Unsupported(
+            f"cerify explain supports only the default reading of {self.language.title}: leave --reading out"
+        )
+
     def near_misses(self, query: F, S: Stream, limit: int, budget: Budget) -> NearMissReport:
         """Report how far the sequences of a query came on a stream, with the `limit` deepest incomplete ones.
 

@@ -148,9 +148,12 @@ class SigmaExplanations(Explanations[sigma.SigmaQuery]):
     """The explanations and drawings of queries of Sigma."""
 
     def explainer(self, query: sigma.SigmaQuery, S: Stream, text: str) -> Explainer[Any]:
+        return self.explainer_in_reading(query, S, text, Options())
+
+    def explainer_in_reading(self, query: sigma.SigmaQuery, S: Stream, text: str, options: Options) -> Explainer[Any]:
         from cerify.explanations.sigma import SigmaExplainer
 
-        return SigmaExplainer(query, S, text)
+        return SigmaExplainer(query, S, text, options.sigma_reading)
 
     def test_logs(self, query: sigma.SigmaQuery, schema: Schema | None = None, /) -> TestLogs:
         """Return logs that detect rules that differ in one place, and converters that follow another reading."""

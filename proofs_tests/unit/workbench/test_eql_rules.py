@@ -247,6 +247,30 @@ def test_until_at_the_first_step_ends_the_sequence_there(tmp_path: Path, run: Ru
         assert (status, "supports only the default reading" in err) == (2, True)
 
 
+def test_a_document_without_a_category_is_of_no_category(tmp_path: Path, run: Run) -> None:
+    """It was read as an event of the category `event`, and a rule that asks for no category seemed to never fire."""
+    documents: list[dict[str, Any]] = [{"@timestamp": 1, "a": 1}, {"@timestamp": 2, "event": {"category": "x"}, "a": 1}]
+    log = written(tmp_path, "log.ndjson", *documents)
+    expected = {
+        "event where true": [], "any where true": [0, 1], "x where true": [1],
+        'any where event.category == "event"': [], "any where event.category == null": [0],
+        'any where event.category != "x"': [0],
+        "sequence by event.category [any where true] [any where true]": [],
+    }  # fmt: skip
+    for query, at in expected.items():
+        assert [m.at for m in cerify.match(query, documents, language="eql")] == at, query
+        for more in ((), ("--evaluator", "automaton"), ("--evaluator", "denotational")):
+            out = run("match", query, str(log), "--language", "eql", "--json", *more)[1]
+            assert [json.loads(line)["at"] for line in out.splitlines()] == at, (query, more)
+    absent = "any where event.category == null"
+    assert run("equiv", absent, "any where false", "--language", "eql")[0] == 1
+    assert run("check", absent, "--language", "eql", "--schema", str(log))[0] == 0
+    for query in (absent, "event where true", 'any where event.category != "event"'):
+        for line in (json.loads(one) for one in run("vectors", query, "--language", "eql")[1].splitlines()[:-1]):
+            assert [list(m.events) for m in cerify.match(query, line["log"], language="eql")] == line["matches"], query
+    assert run("match", '"(none)" where true', str(log), "--language", "eql")[0] == 2
+
+
 def test_until_and_missing_events_stop_a_sequence() -> None:
     rule = "sequence with maxspan=5s [A where true] ![C where true] [B where true] until [D where true]"
     log = [event("A", 0), event("D", 1), event("B", 2), event("A", 3), event("C", 4), event("B", 5)]
