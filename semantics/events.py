@@ -13,7 +13,17 @@ from typing import Any, Protocol, TypeAlias, overload
 
 from cerify.semantics.errors import InputError, InputWarning
 from cerify.semantics.packages import np, pa, pc
-from cerify.semantics.schemas import TIME, TYPE, Event, ObservedSchema, Order, Schema, items_of, require_schema
+from cerify.semantics.schemas import (
+    NO_CATEGORY,
+    TIME,
+    TYPE,
+    Event,
+    ObservedSchema,
+    Order,
+    Schema,
+    items_of,
+    require_schema,
+)
 from cerify.semantics.values import (
     PATTERNS,
     PLAIN,
@@ -28,6 +38,7 @@ from cerify.semantics.values import (
 )
 
 __all__ = [
+    "NO_CATEGORY",
     "TIME",
     "TYPE",
     "ArrowTable",
