@@ -1937,3 +1937,23 @@ def test_an_undecided_comparison_names_the_tests_of_some_values() -> None:
 def test_a_rule_with_an_expression_and_a_text_in_one_field_fires() -> None:
     query = parse(one_rule(select(k__re=r"^(?:[^ ]+ )+-[eE][nN]\S*\s$", k__contains="foo")))
     assert fires_on_some_log(query)
+
+
+def test_mistakes_on_events_that_are_in_no_group_mean_the_same() -> None:
+    """No log was found for them, as if the search had been too short."""
+    inner = {"type": "event_count", "rules": ["in"], "group-by": ["user"], "timespan": "5s", "condition": {"gte": 2}}
+    outer = {"type": "temporal", "rules": ["i", "add"], "group-by": ["user"], "timespan": "10s"}
+    documents = [
+        detection("in", {"kind": "b", "host|cased": "H"}),
+        detection("add", {"kind": "a", "user|exists": True}),
+        {"title": "i", "name": "i", "correlation": inner},
+        {"title": "o", "name": "o", "correlation": outer},
+    ]
+    query = parse(show_documents(documents))
+    found = make_sigma_tests(query)
+    assert found.left == ()
+    same = {"i: grouped by host too", "add: without user|exists: true", "add: null as absent in user|exists: true"}
+    assert same <= set(found.same)
+    for words, mutant in mutants_of(query):
+        if words in found.same:
+            assert all(alerts_of(query, log) == alerts_of(mutant, log) for log in logs_around(query)), words
