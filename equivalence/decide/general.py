@@ -20,8 +20,6 @@ from typing import Any
 
 from cerify.automata.cea.compile import compilable
 from cerify.equivalence.decide.cel import contained, equivalent
-from cerify.equivalence.decide.derivation import prove
-from cerify.equivalence.decide.keys_and_windows import compare_reduced
 from cerify.equivalence.verdict import Bounded, Claim, Different, Level, Order, Undecided, Verdict
 from cerify.semantics.arguments import Budget
 from cerify.semantics.cel.syntax import Formula
@@ -74,14 +72,19 @@ def _compare(
     bound: int,
     budget: Budget,
 ) -> Verdict:
-    if compilable(phi) and compilable(psi):
+    by_automata = compilable(phi) and compilable(psi)
+    if by_automata:
         verdict: Verdict = (equivalent if claim == "equivalent" else contained)(phi, psi, level, schema, budget)
-        if isinstance(verdict, Undecided):
-            proved = prove(phi, psi, claim, level, schema, order, budget, only_same=True)
-            return verdict if proved is None else proved
-        return verdict
+        if not isinstance(verdict, Undecided):
+            return verdict
+    # most pairs are decided by now, in less time than these imports take
+    from cerify.equivalence.decide.derivation import prove
+    from cerify.equivalence.decide.keys_and_windows import compare_reduced
+
     if (proved := prove(phi, psi, claim, level, schema, order, budget, only_same=True)) is not None:
         return proved
+    if by_automata:
+        return verdict
     try:
         verdict = compare_reduced(phi, psi, claim, level, schema, order, budget)
         if not isinstance(verdict, Undecided):

@@ -46,7 +46,6 @@ from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import TIME, Event, Match, Schema, Stream
 from cerify.semantics.files import write_whole
 from cerify.semantics.json_events import json_of_event, json_of_schema, text_of
-from cerify.semantics.row_pattern.dialects import dialect_named
 from cerify.terminal import echo, picked, printable
 
 COLOURS = {"equivalent": "green", "contained": "green", "different": "red", "undecided": "yellow"}
@@ -137,8 +136,7 @@ def equiv_command(args: EquivArguments) -> int:
         order=args.order,
         arrays=not args.single,
     )
-    dialects = [dialect_named(one) for one in (args.dialect, args.dialect_right) if one is not None]
-    if isinstance(verdict, Different) and any(one.empty_is_null for one in dialects) and has_empty_text(verdict.stream):
+    if isinstance(verdict, Different) and has_empty_text(verdict.stream) and _empty_is_null(args):
         verdict = Undecided(
             "the queries differ on streams with an empty text, but Oracle treats an empty text as NULL; whether they "
             "also differ on streams without empty texts is not known"
@@ -175,6 +173,15 @@ def equiv_command(args: EquivArguments) -> int:
 def has_empty_text(S: Stream) -> bool:
     """Return whether an attribute of some event is the empty string."""
     return any(value == "" for event in S for value in event.attributes.values())
+
+
+def _empty_is_null(args: EquivArguments) -> bool:
+    """Return whether the dialect of a query treats the empty text as NULL."""
+    if args.dialect is None and args.dialect_right is None:
+        return False
+    from cerify.semantics.row_pattern.dialects import dialect_named
+
+    return any(dialect_named(one).empty_is_null for one in (args.dialect, args.dialect_right) if one is not None)
 
 
 def _require_comparable(left: str, right: str) -> None:

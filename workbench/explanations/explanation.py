@@ -7,11 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, islice, product
 from operator import attrgetter
-from typing import Any, ClassVar, Generic, TypeAlias, TypeVar, assert_never
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar, assert_never
 
 from cerify.automata.evaluator import Output
-from cerify.draw.diagram import markup, page
-from cerify.draw.timeline import WHOLE, Row, columns, timeline
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.denote import at, sup
 from cerify.semantics.cel.syntax import show_condition
@@ -22,6 +20,9 @@ from cerify.semantics.predicates import Attribute, holds, mentions, satisfied, s
 from cerify.semantics.trees import subtrees
 from cerify.semantics.values import Value
 from cerify.terminal import Line, lines_of, printable
+
+if TYPE_CHECKING:
+    from cerify.draw.timeline import Row
 
 SHOWN = 4  # the most events that are listed for one condition; of the others, only the number is given
 TRIED = 100_000  # the most combinations of events searched for one that violates a cross-event condition
@@ -203,6 +204,8 @@ class Drawing:
 
     def svg(self, S: Stream) -> str:
         """Return the timeline as inline SVG; for a long stream, only the part near the rows and the marks."""
+        from cerify.draw.timeline import columns, timeline
+
         places = {p for row in self.rows for p in (*row.positions, row.at) if p is not None} | self.marks.keys()
         return timeline(columns(S, places or {0, len(S) - 1}, self.marks), self.rows)
 
@@ -427,6 +430,8 @@ class PlainExplainer(Explainer[MembershipAnswer]):
         return answer if found.match else answer | {"nearest": near}
 
     def view(self, found: MembershipAnswer) -> ExplanationView:
+        from cerify.draw.timeline import Row
+
         label = braces(found.events)
         sentence = f"{label} is {'a' if found.match else 'not a'} match at {found.at}"
         rows = [Row("common" if found.match else "extra", sorted(found.events), found.at, sentence)]
@@ -533,6 +538,8 @@ Walked: TypeAlias = tuple[str, str, list[tuple[str, int]]]
 
 def render(explainer: Explainer[E], found: Sequence[E], listing: Listing[E] | None = None) -> str:
     """Return an HTML page with explanations. The page of a listing begins with the whole stream, event by event."""
+    from cerify.draw.diagram import markup, page
+
     S, views = explainer.S, list(map(explainer.view, found))
     walked = list(_walked(S, range(listing.first, listing.last + 1), views)) if listing else []
     return page(
@@ -550,6 +557,8 @@ def render(explainer: Explainer[E], found: Sequence[E], listing: Listing[E] | No
 
 def _walked(S: Stream, positions: range, views: Sequence[ExplanationView]) -> Iterator[Walked]:
     """Yield an entry for each event; on a long stream, a run of events without a match is one entry."""
+    from cerify.draw.timeline import WHOLE
+
     found: dict[int, dict[str, int]] = {}
     for number, view in enumerate(views, 1):
         found.setdefault(view.at, {}).setdefault(view.label, number)
