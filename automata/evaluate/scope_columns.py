@@ -5,6 +5,7 @@ A window on values becomes a window on positions: because values ascend, each ev
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import filterfalse, repeat
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from cerify.automata.evaluate.scope import Unordered, Width, decrease
 from cerify.automata.evaluate.tables import numbered, require
 from cerify.semantics.arrow_types import is_nanoseconds
+from cerify.semantics.events import dictionary_of
 
 Longs = NDArray[np.int64]
 Rows: TypeAlias = "Longs | slice"
@@ -316,18 +318,7 @@ class KeyTable:
 
     def encode(self, table: pa.Table, rows: Rows = slice(None)) -> EncodedKeys:
         """Return the keys of some rows of a batch."""
-        columns = [_encoded(table, name, rows) for name in self.attributes]
-        codes, keys, _ = columns[0]
-        if len(columns) > 1:
-            keys = [(key,) for key in keys]
-            for each, values, _ in columns[1:]:
-                pairs = pa.array(codes.astype(np.int64) * len(values) + each).dictionary_encode()
-                codes = pairs.indices.to_numpy()
-                keys = [
-                    (*keys[p // len(values)], values[p % len(values)]) for p in pairs.dictionary.to_numpy().tolist()
-                ]
-            keys = [None if None in key else key for key in keys]
-        kinds = tuple(kind for _, _, kind in columns)
+        codes, keys, kinds = encode_keys(table, self.attributes, rows)
         known = self.numbers.get(kinds, {})
         numbers = np.fromiter(map(known.get, keys, repeat(UNKNOWN)), np.int32, len(keys))
         if keys.count(None):
@@ -384,6 +375,26 @@ def _key_of_json(value: Any) -> Any:
     return Fraction(int(value["nanoseconds"]), 1000) if isinstance(value, dict) else value
 
 
+def encode_keys(
+    table: pa.Table, attributes: Sequence[str], rows: Rows = slice(None)
+) -> tuple[NDArray[np.int32], list[Any], tuple[str, ...]]:
+    """Return (codes, keys, kinds) for some rows of a batch: the key of the r-th row is keys[codes[r]].
+
+    A key is a value, or a tuple of values for several attributes; None for a key with NULL or NaN. kinds: the kinds of
+    the values in a key.
+    """
+    columns = [_encoded(table, name, rows) for name in attributes]
+    codes, keys, _ = columns[0]
+    if len(columns) > 1:
+        keys = [(key,) for key in keys]
+        for each, values, _ in columns[1:]:
+            pairs = pa.array(codes.astype(np.int64) * len(values) + each).dictionary_encode()
+            codes = pairs.indices.to_numpy()
+            keys = [(*keys[p // len(values)], values[p % len(values)]) for p in pairs.dictionary.to_numpy().tolist()]
+        keys = [None if None in key else key for key in keys]
+    return codes, keys, tuple(kind for _, _, kind in columns)
+
+
 def nan_rows(table: pa.Table, name: str) -> NDArray[np.bool_] | None:
     """Return which rows have NaN in a column; None if the column has none."""
     if name not in table.column_names or not pa.types.is_floating(table[name].type):
@@ -400,6 +411,11 @@ def _encoded(table: pa.Table, name: str, rows: Rows) -> tuple[NDArray[np.int32],
         return np.zeros(np.empty(table.num_rows, np.bool_)[rows].size, np.int32), [None], ""
     column, kind = table[name], "number"
     if pa.types.is_dictionary(column.type):
+        if table.num_rows and pa.types.is_string(column.type.value_type):
+            texts = dictionary_of(column)
+            if not texts.null_count and len(texts.dictionary) <= len(texts):
+                codes = texts.indices.to_numpy().astype(np.int32, copy=False)
+                return codes[rows], texts.dictionary.to_pylist(), "string"
         column = column.cast(column.type.value_type)
     if is_nanoseconds(column.type):
         column, kind = column.cast(pa.int64()), NANOSECONDS

@@ -45,8 +45,8 @@ class Memory:
         self.deleted = 0  # nodes
         self.head = np.array([[-1, 0]], np.int32)
         self.runs, self.registers = np.empty((0, 3), np.int32), np.empty((0, registers))
-        self.nodes = np.empty((1024, 5), np.int64)
-        self.queue_times, self.queue_keys = np.empty(64), np.empty(64, np.int32)
+        self.nodes = np.empty((4096, 5), np.int64)
+        self.queue_times, self.queue_keys = np.empty(1024), np.empty(1024, np.int32)
         self.pending = np.empty(64, np.int64)
         self.offsets = np.zeros(1024, np.int64)
         self.labels, self.events = np.empty(4096, np.uint8), np.empty(4096, np.int64)
@@ -74,7 +74,7 @@ class Memory:
                 numbers[op.FREE] = more - 1
             case op.ROOM_IN_QUEUE:
                 begin, end = int(numbers[op.QUEUE_FROM]), int(numbers[op.QUEUE_TO])
-                room = max(64, 2 * (end - begin))
+                room = max(1024, 2 * (end - begin))
                 self.queue_times = _grown(self.queue_times[begin:end], room)
                 self.queue_keys = _grown(self.queue_keys[begin:end], room)
                 numbers[op.QUEUE_FROM], numbers[op.QUEUE_TO] = 0, end - begin
@@ -175,15 +175,9 @@ class NegatedComponents:
         self._times[own] = times if self.windowed else 0.0
         if (more := int(keys.max(initial=0)) + 1 - len(self._last)) > 0:
             self._last = np.append(self._last, np.full(2 * more, -1))
-        order = np.argsort(keys, kind="stable")
-        ordered, positions = keys[order], self.start + begin + order
-        begins = np.append(True, ordered[1:] != ordered[:-1])[:n]
-        before = np.append(-1, positions[:-1])[:n]
-        before[begins] = self._last[ordered[begins]]
-        self._last[ordered] = positions
-        self._previous[begin + order], self._following[own] = before, -1
-        there = before >= self.start
-        self._following[before[there] - self.start] = positions[there]
+        with numba_required():
+            from cerify.automata.nfab.kernels import link
+        link(begin, self._stored, self.start, self._keys, self._last, self._previous, self._following)
 
     def standing(self, found: MatchArrays, at_end: bool = False) -> MatchArrays:
         """Return the matches that no later event can forbid, including withheld matches.

@@ -506,6 +506,20 @@ def completes(  # type: ignore[no-untyped-def]
 
 
 @bare
+def link(begin, end, start, keys, last, previous, following):  # type: ignore[no-untyped-def]
+    """Link the stored events from index `begin` up to `end` with the events before them in their partitions.
+
+    start: the position of the first stored event. last: int64 [partitions], the position of the last event of each
+    partition, or -1. previous, following: int64, positions, or -1.
+    """
+    for i in range(begin, end):
+        before = last[keys[i]]
+        previous[i], following[i], last[keys[i]] = before, -1, start + i
+        if before >= start:
+            following[before - start] = start + i
+
+
+@bare
 def stand(  # type: ignore[no-untyped-def]
     start, stands, offsets, labels, events, base, keys, times, bits, data, previous, following, negated, begins, plan,
     work, initial, match, now, then, numbers, scale, width, closed, ascending,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import repeat
 from typing import Any, Literal, assert_never
 
 import numpy as np
@@ -16,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from cerify.automata.evaluate.scope_columns import encode_keys, in_one_piece
 from cerify.automata.evaluate.tables import classified
 from cerify.automata.nfab import opcodes as op
 from cerify.automata.nfab.compile import absence_layout
@@ -339,14 +341,14 @@ class ColumnEncoder:
         self.kinds: Mapping[str, ValueType] = programs.kinds
         self.strings, self.in_order, self._patterns = dict(programs.strings), programs.in_order, programs.patterns
         self.scale = 1e6 if self.kinds.get(TIME) == "timestamp" else 1.0
-        self._partitions: dict[tuple[Any, ...], int] = {}
+        self._partitions: dict[Any, int] = {None: 0}
         self._last = -np.inf
         self.refused: Unsupported | None = None
 
     @property
     def partitions(self) -> int:
         """Return one more than the number of partitions so far. Number 0 stands for events without a partition."""
-        return len(self._partitions) + 1
+        return len(self._partitions)
 
     def keys(self, table: pa.Table) -> NDArray[np.int32]:
         """Return the partition number of each row (int32 [rows]); 0 if a value is missing or NaN."""
@@ -354,35 +356,13 @@ class ColumnEncoder:
         if not self.routes:
             self._partitions.setdefault((), 1)
             return np.ones(n, np.int32)
-        codes, alone, values = np.zeros(n, np.int64), np.zeros(n, np.bool_), []
-        for name in self.routes:
-            if self._kind(table, name) is None:
-                return np.zeros(n, np.int32)
-            encoded = dictionary_of(table[name])
-            of = encoded.indices.fill_null(0).to_numpy(zero_copy_only=False)
-            known = encoded.dictionary.to_pylist() or [None]
-            nan = np.array([value is None or value != value for value in known])
-            alone |= encoded.indices.is_null().to_numpy(zero_copy_only=False) | nan[of]
-            values.append(known)
-            codes = codes * len(known) + of
-        if len(self.routes) == 1:
-            numbers = self._number([(value,) for value in values[0]])
-            keys = numbers[codes]
-        else:
-            distinct, inverse = np.unique(codes, return_inverse=True)
-            rows = []
-            for code in distinct.tolist():
-                row = []
-                for known in reversed(values):
-                    code, at = divmod(code, len(known))
-                    row.append(known[at])
-                rows.append(tuple(reversed(row)))
-            keys = self._number(rows)[inverse]
-        keys[alone] = 0
-        return keys
-
-    def _number(self, rows: list[tuple[Any, ...]]) -> NDArray[np.int32]:
-        return np.array([self._partitions.setdefault(row, len(self._partitions) + 1) for row in rows], np.int32)
+        if any(self._kind(table, name) is None for name in self.routes):
+            return np.zeros(n, np.int32)
+        codes, keys, _ = encode_keys(table, self.routes)
+        numbers = np.fromiter(map(self._partitions.get, keys, repeat(-1)), np.int32, len(keys))
+        for x in np.flatnonzero(numbers < 0).tolist():
+            numbers[x] = self._partitions.setdefault(keys[x], len(self._partitions))
+        return numbers[codes]
 
     def drop_unused(self, alive: NDArray[np.bool_]) -> NDArray[np.int64] | None:
         """Drop the partitions without runs if most partitions have none. Return the old numbers of the others.
@@ -394,7 +374,7 @@ class ColumnEncoder:
         alive[0] = True
         kept = np.flatnonzero(alive)
         new = {old: number for number, old in enumerate(kept.tolist())}
-        self._partitions = {row: new[old] for row, old in self._partitions.items() if old in new}
+        self._partitions = {key: new[old] for key, old in self._partitions.items() if old in new}
         return kept
 
     def times(self, table: pa.Table, windowed: bool, ascending: bool = True) -> NDArray[np.float64]:
@@ -419,8 +399,8 @@ class ColumnEncoder:
             self._refuse("the query has a window, but the events have no times that are numbers or timestamps")
             return np.zeros(0)
         times, there = self._floats(table[TIME])
-        steps = np.diff(times, prepend=self._last)
-        if not (there.all() and np.isfinite(times).all() and (steps >= 0).all()):
+        ascends = not times.size or (times[0] >= self._last and (times[1:] >= times[:-1]).all())
+        if not (there.all() and np.isfinite(times).all() and ascends):
             self._refuse("an event has no time, or a smaller time than the event before it; sort the stream")
         if times.size:
             self._last = times[-1]
@@ -470,9 +450,9 @@ class ColumnEncoder:
         )
         return None
 
-    def _floats(self, column: pa.ChunkedArray) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return a column as numbers, and a mask of the rows that have values."""
-        there = column.is_valid().to_numpy()
+    def _floats(self, column: pa.ChunkedArray) -> tuple[NDArray[np.float64], NDArray[np.bool_] | np.bool_]:
+        """Return a column as numbers, and a mask of the rows that have values, or True if all have."""
+        there = column.is_valid().to_numpy() if column.null_count else np.True_
         kind = kind_of(column.type)
         if is_nanoseconds(column.type):
             self._refuse(NANOSECONDS_IN_LOOPS.format("of the time"))
@@ -495,7 +475,7 @@ class ColumnEncoder:
                 return np.zeros(len(column)), there
         if column.null_count:
             column = column.fill_null(0)
-        return column.cast(pa.float64()).to_numpy(), there
+        return in_one_piece(column.cast(pa.float64())), there
 
     def _refuse(self, why: str) -> None:
         self.refused = self.refused or Unsupported(why)

@@ -13,7 +13,7 @@ from types import UnionType
 from typing import Any, Literal, Protocol, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from cerify import protocol
-from cerify.conformance.model import Case, CaseResult, evaluated_output, of_output
+from cerify.conformance.model import Case, CaseResult, evaluated_output, of_output, query_of
 from cerify.conformance.prediction import INTERPRETATIONS
 from cerify.languages import LANGUAGES
 from cerify.languages.language import DENOTATIONAL, Options
@@ -174,11 +174,10 @@ VALUES = (datetime, timedelta)
 """The classes of values that are nodes in JSON."""
 
 
-@lru_cache(maxsize=1_000)
 def parsed(language: str, query: str) -> Any:
     """Return the syntax tree of a query; None if the text is not a query of the language."""
     try:
-        return LANGUAGES[language].syntax.parse(query)
+        return query_of(language, query)
     except CerifyError:
         return None
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import islice
 from typing import TypeAlias
 
-from cerify.conformance.model import Case, CaseResult
+from cerify.conformance.model import Case, CaseResult, query_of
 from cerify.conformance.oracle import stream_of
 from cerify.conformance.peeling import Elements, elements
 from cerify.conformance.prediction import AXES, MatchPredictor
@@ -110,7 +110,7 @@ class Choices:
             language = LANGUAGES[case.language]
             self._elements[text] = frozenset()
             with suppress(CerifyError, RecursionError):
-                phi = language.syntax.parse(case.query)
+                phi = query_of(case.language, case.query)
                 operators = self._predictor.interpretation.operators(
                     phi
                 )  # also those in the expansion of a derived one

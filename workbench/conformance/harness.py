@@ -23,7 +23,7 @@ from cerify import protocol
 from cerify.automata.evaluator import Consumption
 from cerify.conformance import sql
 from cerify.conformance.cases import Claims, claims_of_json, tree_of_text
-from cerify.conformance.model import Case, CaseResult, Outcome
+from cerify.conformance.model import Case, CaseResult, Outcome, query_of
 from cerify.conformance.prediction import INTERPRETATIONS
 from cerify.equivalence.differential import WROTE
 from cerify.languages import LANGUAGES
@@ -418,7 +418,7 @@ class Losses:
 @lru_cache(maxsize=10_000)
 def parts(language: str, text: str) -> tuple[Part, ...]:
     """Return the operators of a query, and all pairs of them. A window's name includes its attribute's kind."""
-    query = LANGUAGES[language].syntax.parse(text)
+    query = query_of(language, text)
     names = set(LANGUAGES[language].syntax.constructs(query))
     if language in INTERPRETATIONS:
         names |= INTERPRETATIONS[language].operators(query)
@@ -428,8 +428,7 @@ def parts(language: str, text: str) -> tuple[Part, ...]:
 
 def operators_of(case: Case) -> str:
     """Return the names of the operators of a case's query, as text."""
-    language = LANGUAGES[case.language]
-    return ", ".join(sorted(language.syntax.constructs(language.syntax.parse(case.query))))
+    return ", ".join(sorted(LANGUAGES[case.language].syntax.constructs(query_of(case.language, case.query))))
 
 
 STOP_SECONDS = 2.0

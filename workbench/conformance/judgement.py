@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from cerify.conformance.choices import Choice, Choices, Given, given_by
-from cerify.conformance.model import Case, CaseResult
+from cerify.conformance.model import Case, CaseResult, query_of
 from cerify.conformance.peeling import Elements
 from cerify.conformance.prediction import AXES
 from cerify.languages import LANGUAGES
@@ -268,8 +268,7 @@ def silent_operators(results: Sequence[CaseResult], least: int) -> list[str]:
 
 def operators_in(case: Case) -> frozenset[str]:
     """Return the operators of the query of a case."""
-    language = LANGUAGES[case.language]
     try:
-        return frozenset(language.syntax.constructs(language.syntax.parse(case.query)))
+        return frozenset(LANGUAGES[case.language].syntax.constructs(query_of(case.language, case.query)))
     except (CerifyError, RecursionError):
         return frozenset()

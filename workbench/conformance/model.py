@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias, assert_never
 
 from cerify.automata.evaluator import Consumption
@@ -51,6 +52,12 @@ FAILURES: frozenset[Outcome] = frozenset({"failed", "error", "crashed", "timeout
 
 AnswerOutput: TypeAlias = Literal["matches", "valuations", "positions", "groups"]
 """The output that an engine is asked for; see `of_output`."""
+
+
+@lru_cache(maxsize=10_000)
+def query_of(language: str, text: str) -> Any:
+    """Return the syntax tree of a query; kept, because a run needs most trees several times. Raises CerifyError."""
+    return LANGUAGES[language].syntax.parse(text)
 
 
 @dataclass(frozen=True)

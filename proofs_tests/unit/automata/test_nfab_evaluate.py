@@ -524,12 +524,12 @@ def test_a_state_of_anything_else_is_an_input_error() -> None:
 
 
 def test_room_for_nodes_is_never_less_than_before() -> None:
-    """More than half of it is needed at the next event, of a partition with 250 runs, and it is less than all."""
+    """More than half of it is needed at the next event, of a partition with 1,000 runs, and it is less than all."""
     memory = Memory(1)
-    memory.head[0, 1], memory.numbers[op.NEEDED] = 250, op.ROOM_FOR_NODES
+    memory.head[0, 1], memory.numbers[op.NEEDED] = 1000, op.ROOM_FOR_NODES
     before = len(memory.nodes)
     memory.make_room(0)
-    assert before < 4 * (3 * 250 + 4) == len(memory.nodes)
+    assert before < 4 * (3 * 1000 + 4) == len(memory.nodes)
 
 
 def test_at_the_end_there_is_no_state() -> None:
