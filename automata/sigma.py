@@ -15,9 +15,9 @@ from typing import TypeAlias
 
 from cerify.semantics.arguments import Budget, check_time, too_many_matches
 from cerify.semantics.eql.conditions import condition_test, own_values_of, time_of
-from cerify.semantics.eql.reading import EqlReading
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Event, Match, Stream, result_of
+from cerify.semantics.readings import EqlReading
 from cerify.semantics.sigma.syntax import SigmaCorrelation, SigmaDetection, SigmaQuery
 from cerify.semantics.values import Microseconds, Value, kind
 

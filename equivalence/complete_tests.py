@@ -10,19 +10,34 @@ proof is in docs/theory/complete-tests.md.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from typing import TypeAlias
 
-from cerify.automata.cea.compile import compile_cel
+from cerify.automata.algebra.finite import Algebra
+from cerify.automata.cea.compile import compile_cel, generators
 from cerify.automata.cea.model import single_variable
 from cerify.automata.exploration import Subset, classes, explore
 from cerify.equivalence.decide.cel import MarkedNFA, algebras, marked_nfa, undecidable_reason
-from cerify.semantics.arguments import Budget
+from cerify.equivalence.decide.keys_and_windows import (
+    LONGEST,
+    Measures,
+    Real,
+    RealStreams,
+    Reduction,
+    Width,
+    cases_of,
+    separate_alternatives,
+    stream_of_word,
+    with_hidden,
+)
+from cerify.semantics.arguments import Budget, check_time, depth_limited
+from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
-from cerify.semantics.events import Event, Schema
+from cerify.semantics.events import TIME, Event, Schema, Stream
 
 Letter: TypeAlias = tuple[int, bool]
 """The number of a type of events, and whether the event is marked."""
@@ -165,3 +180,205 @@ def unmarked(word: Word) -> Types:
 def _words(letters: int, longest: int) -> Iterator[Types]:
     for length in range(longest + 1):
         yield from product(range(letters), repeat=length)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Complete tests for formulas with partitions and windows on values: the W-method over events as the last event sees
+# them.
+#
+# Whether a match ends with the last event depends on two facts about each of its events: whether it has the last
+# event's key, and how near it is to the last event (decide/keys_and_windows.py). With these facts in the letters, the
+# matches of a formula on streams that can exist are a regular language, to which the W-method applies. The tests have
+# events just before the edge of a window, at the edge, just after it and beyond, so they find a window that is open
+# where it should be closed. Two keys are enough, for the same reason as in the decider. docs/theory/complete-tests.md
+# has the assumptions.
+
+
+@dataclass(frozen=True)
+class KeyedTest:
+    """The automaton for one case of the last event's keys, and the streams of its words.
+
+    automaton: accepts the marked words of real streams; its events have the hidden attributes of the reduction. zones:
+    for each type of events and each attribute of a window, how near to the last event its events are.
+    """
+
+    automaton: MarkedDFA
+    reduction: Reduction
+    zones: tuple[tuple[int, ...], ...]
+    real: RealStreams
+
+    def words(self, states: int | None = None, budget: Budget = Budget()) -> list[Types]:
+        """Return the real words of a complete test. Raises InputError, BudgetExceeded."""
+        own = len(self.automaton.steps)
+        bound = own if states is None else states
+        if bound < own:
+            raise InputError(f"the query itself has an automaton of {own} states; give at least as many, not {bound}")
+        found: set[Types] = set()
+        begins = {unmarked(word) for word in self.automaton.access}
+        ends = {unmarked(word) for word in self.automaton.characterizing}
+        for begin, middle, end in product(begins, list(self._middles(bound - own + 1, budget)), ends):
+            check_time()
+            word = (*begin, *middle, *end)
+            if word and self.is_real(word):
+                found.add(word)
+            if len(found) > budget.matches:
+                raise BudgetExceeded(f"the test needs more than {budget.matches} streams; take fewer states")
+        return sorted(found, key=lambda word: (len(word), word))
+
+    def _middles(self, longest: int, budget: Budget) -> Iterator[Types]:
+        count = len(self.automaton.events)
+        if count**longest > budget.matches:
+            raise BudgetExceeded(
+                f"the test would try {count} kinds of events in each of {longest} places; take fewer states"
+            )
+        for length in range(longest + 1):
+            yield from product(range(count), repeat=length)
+
+    def is_real(self, word: Types) -> bool:
+        """Return whether there is a stream with these types of events, as seen from its last event."""
+        state = self.real.start
+        for type_ in word:
+            after = self.real.step(state, type_)
+            if after is None:
+                return False
+            state = after
+        return self.real.accepts(state)
+
+    def stream(self, word: Types) -> Stream | None:
+        """Return a stream that has these types of events, in this order; None if none is found.
+
+        Some stream must have them.
+        """
+        events = [self.automaton.events[type_] for type_ in word]
+        return stream_of_word(events, [self.zones[type_] for type_ in word], self.reduction, at_edges=True)
+
+
+@dataclass(frozen=True)
+class KeyedTests:
+    """The tests of a formula: a KeyedTest for each case of the last event's keys."""
+
+    cases: tuple[KeyedTest, ...]
+
+    @cached_property
+    def states(self) -> int:
+        """Return the number of states of the largest automaton of a case."""
+        return max(len(case.automaton.steps) for case in self.cases)
+
+    @property
+    def kinds(self) -> int:
+        """Return the greatest number of kinds of events in a case. Events of different kinds differ for the last
+        event.
+        """
+        return max(len(case.automaton.events) for case in self.cases)
+
+    def streams(self, states: int | None = None, budget: Budget = Budget()) -> list[Stream]:
+        """Return the streams of a complete test for implementations with at most `states` states in each case.
+
+        Prefixes of other streams are left out, because an engine answers at every position. Raises
+        InputError, BudgetExceeded, and Unsupported if no stream is found for a word.
+        """
+        if states is not None and states < self.states:
+            raise InputError(
+                f"the query itself has an automaton of {self.states} states; give at least as many, not {states}"
+            )
+        found: dict[tuple[tuple[str, tuple[tuple[str, object], ...]], ...], Stream] = {}
+        for case in self.cases:
+            own = len(case.automaton.steps)
+            for word in case.words(None if states is None else max(own, states), budget):
+                S = case.stream(word)
+                if S is None:
+                    raise Unsupported("a filter tests the attribute of a window, so no streams were found")
+                found.setdefault(tuple(map(_key, S)), S)
+        beginnings = {key[:length] for key in found for length in range(1, len(key))}
+        return [
+            S for key, S in sorted(found.items(), key=lambda one: (len(one[0]), repr(one[0]))) if key not in beginnings
+        ]
+
+
+def _key(event: Event) -> tuple[str, tuple[tuple[str, object], ...]]:
+    return event.type, tuple(sorted(event.attributes.items(), key=lambda pair: pair[0]))
+
+
+def keyed_tests(phi: Formula, schema: Schema | None = None, budget: Budget = Budget()) -> KeyedTests:
+    """Return the automata of a formula with partitions and windows around whole matches, for streams with ordered
+    times.
+
+    Raises Unsupported for a formula that the reduction does not support, and BudgetExceeded.
+    """
+    with depth_limited(phi.span):
+        expanded = separate_alternatives(cel.expanded(phi))
+        measures = Measures.from_formulas((expanded,), schema)
+        if measures.entangled:
+            raise Unsupported(
+                "a filter tests the attribute of a window, or compares the attribute of a key with others"
+            )
+        if any(width >= LONGEST / 4 for widths in measures.widths.values() for width in widths):
+            raise Unsupported("a window is wider than the times that an event can have; use a shorter window")
+        cut = replace(
+            measures, widths={name: _edges(name, widths, measures) for name, widths in measures.widths.items()}
+        )
+        return KeyedTests(
+            tuple(_case(expanded, Reduction(cut, keys, "non-decreasing"), budget) for keys in cases_of(cut))
+        )
+
+
+def _edges(name: str, widths: Iterable[Width], measures: Measures) -> tuple[Width, ...]:
+    """Return the widths of the windows, and the distances just below and just above each of them, ascending."""
+    value_type = measures.type_of(name) or ("timestamp" if name == TIME else "int")
+    tick = {"timestamp": Fraction(1, 10**6), "float": Fraction(1, 2**20)}.get(value_type, Fraction(1))
+    cut = {Fraction(width) + step for width in widths for step in (-tick, 0, tick)}
+    return tuple(int(w) if w.denominator == 1 else float(w) for w in sorted(cut) if w >= 0)
+
+
+def _case(phi: Formula, reduction: Reduction, budget: Budget) -> KeyedTest:
+    measures = reduction.measures
+    reduced = reduction.reduced(phi)
+    if reduction.parts:
+        what = "a key" if isinstance(reduction.parts[0], frozenset) else "a window"
+        raise Unsupported(
+            f"{what} is around a part of a match; complete tests are known only for whole matches", phi.span
+        )
+    near = [reduction.near(name, i) for name, widths in measures.widths.items() for i in range(len(widths))]
+    known = [*near, *(reduction.last(key) for key in measures.keys)]
+    for solver in (False, True):
+        schema = with_hidden(measures, measures.schema)
+        algebra = Algebra([*generators(reduced), *known], budget, schema, solver)
+        A = single_variable(compile_cel(reduced, budget, algebra))
+        # A wrong window may let in what the query never looks at, so all types of events are kept apart.
+        automaton = marked_nfa(A, A, algebra, [*known, *generators(reduced)])
+        events = tuple(event for event in automaton.events if event is not None)
+        if len(events) == len(automaton.events):
+            real = RealStreams(reduction, automaton.types, algebra)
+            steps, final = _determinized_real(automaton, real, budget)
+            zones = tuple(tuple(real.zones(type_)) for type_ in range(len(events)))
+            return KeyedTest(minimal(steps, final, events), reduction, zones, real)
+    raise Unsupported(undecidable_reason(measures.schema))
+
+
+def _determinized_real(
+    automaton: MarkedNFA, real: RealStreams, budget: Budget
+) -> tuple[list[dict[Letter, int]], list[bool]]:
+    """Return the complete automaton of the marked words that some stream has. Its state None is for all other words."""
+    width = len(automaton.marks)
+    letters = list(product(range(len(automaton.types)), (False, True)))
+    State = tuple[Real, Subset]
+
+    def successors(state: State | None) -> Iterable[tuple[Letter, State | None]]:
+        if state is None:
+            return [(letter, None) for letter in letters]
+        known, states = state
+        reached = dict.fromkeys(letters, 0)
+        for number, targets in automaton.after(states).items():
+            reached[number // width, bool(automaton.marks[number % width])] |= targets
+        made: list[tuple[Letter, State | None]] = []
+        for letter, targets in reached.items():
+            after = real.step(known, letter[0])
+            made.append((letter, None if after is None else (after, targets)))
+        return made
+
+    start: State | None = (real.start, automaton.left)
+    found = explore([start], successors, budget.states, "the automaton of the marked events")
+    number = {state: i for i, state in enumerate(found)}
+    steps = [{letter: number[target] for letter, target in edges} for edges in found.values()]
+    final = [state is not None and real.accepts(state[0]) and bool(state[1] & automaton.final) for state in found]
+    return steps, final

@@ -25,7 +25,7 @@ from cerify.equivalence.rewrite import normal_forms, simplify
 from cerify.equivalence.rewrite.translate_core_cel import to_core_cel
 from cerify.explanations import cel_derivation, cel_rejection
 from cerify.hypotheses import cel as hypotheses
-from cerify.semantics.cel import across_keys, check, interpreter
+from cerify.semantics.cel import check, interpreter
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import OPERATORS
 from cerify.semantics.errors import InternalError
@@ -151,5 +151,5 @@ def test_an_operator_without_a_case_is_refused(name: str) -> None:
 def test_each_operator_is_said_to_look_at_one_match_or_not() -> None:
     """Under PARTITION BY an operator that looks beyond one match is reported; a new one needs an entry."""
     of_one_match = "event or seq and all plus start in filter project partition perkey within repeat"
-    beyond = [o.name for node, o in OPERATORS.items() if any(kind in across_keys.EFFECTS for kind in node.__mro__)]
+    beyond = [o.name for node, o in OPERATORS.items() if any(kind in check.EFFECTS for kind in node.__mro__)]
     assert sorted([*beyond, *of_one_match.split()]) == sorted(o.name for o in OPERATORS.values())

@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 from cerify.equivalence.generate.generator import Generator
-from cerify.equivalence.shrink.shrink import QueryOperations
+from cerify.equivalence.generate.shrink import QueryOperations
 from cerify.languages.language import BuiltIn, Cases, Evaluators, Language, Options
 from cerify.semantics.events import Event, Match, Stream
 

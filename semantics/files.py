@@ -35,8 +35,17 @@ from cerify.semantics.events import (
     require_schema,
     warn_of_units,
 )
-from cerify.semantics.file_joins import joined_streams, sorted_by_time, text_in_some
-from cerify.semantics.file_shapes import PACKED, require_known_kind, unpacked, what_line_log, with_commas, with_header
+from cerify.semantics.file_shapes import (
+    PACKED,
+    joined_streams,
+    require_known_kind,
+    sorted_by_time,
+    text_in_some,
+    unpacked,
+    what_line_log,
+    with_commas,
+    with_header,
+)
 from cerify.semantics.json_events import parse_json, schema_of_json
 from cerify.semantics.json_lines import BYTE_ORDER_MARK, read_json_lines, reserving
 from cerify.semantics.object_rows import ObjectRows, fitted_objects, flattened

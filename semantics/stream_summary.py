@@ -15,7 +15,7 @@ from typing import Any
 
 from cerify.semantics.arguments import timed_items
 from cerify.semantics.events import TIME, Stream
-from cerify.semantics.file_joins import python_lists
+from cerify.semantics.file_shapes import python_lists
 from cerify.semantics.predicates import TIME_NAMES, name_without_unit, show_name, unit_in
 from cerify.semantics.time_columns import FROM_1990, likely_formats, unit_of
 from cerify.semantics.values import Value, ValueType, joined, plain, show_time, value_type_of

@@ -3,7 +3,7 @@
 All readers of files, tables, frames and lists of mappings follow one rule, so that the same rows give the same answers
 in every format (docs/decisions/times.md). A column of text holds times if all its values are ISO 8601 dates or
 date-times. Numbers in the time column are read in the unit that puts all of them in the years 1990 to 2100, and
-otherwise as seconds. The rule is here for Python's values, and in arrow_times.py for Arrow's columns: a reader should
+otherwise as seconds. The rule is here for Python's values, and in arrow_rows.py for Arrow's columns: a reader should
 neither import Arrow for ten lines of JSON nor make a Python object of each cell of a Parquet file. A property test
 compares the two.
 """

@@ -47,7 +47,6 @@ from cerify.semantics.arguments import (
     timed_items,
 )
 from cerify.semantics.cel.denote import Predicates
-from cerify.semantics.eql.reading import ELASTIC, EqlReading
 from cerify.semantics.errors import (
     BudgetExceeded,
     CerifyError,
@@ -62,8 +61,7 @@ from cerify.semantics.errors import (
 from cerify.semantics.events import TIME, Events, Schema, Stream, require_schema
 from cerify.semantics.files import NotInParts, as_stream, is_path
 from cerify.semantics.match_frames import Matches
-from cerify.semantics.row_pattern.reading import STANDARD, RowReading
-from cerify.semantics.sase.reading import DECIDED, Operations, Reading
+from cerify.semantics.readings import DECIDED, ELASTIC, STANDARD, EqlReading, Operations, Reading, RowReading
 from cerify.semantics.sigma.reading import SPECIFICATION, SigmaReading
 
 if TYPE_CHECKING:

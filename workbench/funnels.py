@@ -25,14 +25,19 @@ from cerify.automata.funnels import (
     first_step_back,
     sorted_by_time,
 )
-from cerify.equivalence.rewrite.translate.funnel_cel import query_text
+from cerify.equivalence.rewrite.translate_funnels import query_text
 from cerify.semantics.arguments import did_you_mean, format_names
 from cerify.semantics.cel.syntax import AttributeWindow, EventWindow, TimeWindow
 from cerify.semantics.errors import IllFormed, InputError, QueryWarning, Unsupported
 from cerify.semantics.events import TIME, TYPE, Events, Stream, add_observed
 from cerify.semantics.files import NotInParts, as_stream, bounds_in_parquet, read_in_parts
-from cerify.semantics.funnel_queries import make_funnel_question, step_problems
-from cerify.semantics.funnel_steps import FunnelQuestion, FunnelStep, parse_attribute
+from cerify.semantics.funnel_queries import (
+    FunnelQuestion,
+    FunnelStep,
+    make_funnel_question,
+    parse_attribute,
+    step_problems,
+)
 from cerify.semantics.packages import np, pa, pc
 from cerify.semantics.predicates import mentions
 from cerify.semantics.schemas import Schema

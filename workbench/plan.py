@@ -32,7 +32,6 @@ from cerify.semantics.arguments import (
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.interpreter import extents
 from cerify.semantics.cel.syntax import Formula
-from cerify.semantics.eql.reading import ELASTIC
 from cerify.semantics.errors import (
     BudgetExceeded,
     IllFormed,
@@ -56,6 +55,7 @@ from cerify.semantics.events import (
 from cerify.semantics.match_frames import Matches
 from cerify.semantics.packages import pa, pc
 from cerify.semantics.predicates import Attribute, Problem, Rule
+from cerify.semantics.readings import ELASTIC
 from cerify.semantics.sigma.reading import SPECIFICATION
 from cerify.semantics.trees import children, rebuilt
 from cerify.semantics.values import INT64, Value, ValueType, is_exact_float, kind, plain, quote_text, value_type_of

@@ -16,6 +16,7 @@ from cerify.semantics.arguments import depth_limited, timed_items
 from cerify.semantics.errors import IllFormed, MissingPackage, QueryWarning, Unsupported, errors_in
 from cerify.semantics.events import TYPE, Event, Events, Stream
 from cerify.semantics.files import as_stream
+from cerify.semantics.readings import STANDARD, DialectName, RowReading
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.check import Types, may_be_empty, types_of, whole_divisions, with_days
 from cerify.semantics.row_pattern.dialects import (
@@ -29,7 +30,6 @@ from cerify.semantics.row_pattern.dialects import (
 )
 from cerify.semantics.row_pattern.interpreter import partitions, table_of
 from cerify.semantics.row_pattern.parse import Duration, ListedMeasure, parse
-from cerify.semantics.row_pattern.reading import STANDARD, DialectName, RowReading
 from cerify.semantics.row_pattern.scalars import (
     Nullable,
     aggregated,
@@ -52,8 +52,9 @@ from cerify.semantics.row_pattern.statement import (
     is_statement,
     parse_statement,
     reads_file,
+    select_rows,
+    source_rows,
 )
-from cerify.semantics.row_pattern.statement_rows import select_rows, source_rows
 from cerify.semantics.row_pattern.syntax import ROW, MatchRecognize
 from cerify.semantics.values import ValueType, value_type_of
 

@@ -17,10 +17,10 @@ from cerify.semantics.arguments import check_time
 from cerify.semantics.arrow_types import NANOSECONDS_IN_LOOPS, is_nanoseconds
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.conditions import CATEGORY, TIMESTAMP, Key, condition_test, is_plain, key_part, time_of
-from cerify.semantics.eql.reading import EqlReading
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import NO_CATEGORY, TIME, TYPE, Event
 from cerify.semantics.packages import np, pa, pc
+from cerify.semantics.readings import EqlReading
 from cerify.semantics.values import INT64, Value, kind
 
 Mask: TypeAlias = Any

@@ -13,10 +13,10 @@ from cerify.automata.evaluator import Counters, Evaluator
 from cerify.semantics.arguments import Budget, check_time, too_many_matches
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.conditions import span_of
-from cerify.semantics.eql.reading import ELASTIC, EqlReading
 from cerify.semantics.errors import BudgetExceeded, InputError
 from cerify.semantics.events import Match, Stream
 from cerify.semantics.packages import np
+from cerify.semantics.readings import ELASTIC, EqlReading
 
 MOST_CELLS = 200_000_000  # cells of the array of places, 8 bytes each
 KEYS_BEFORE_EVICTION = 65_536

@@ -33,9 +33,9 @@ from cerify.automata.evaluator import Counters, Evaluator
 from cerify.semantics.arguments import Budget, timed_items, too_many_matches
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.conditions import Key, filter_test, keys_of, span_of, time_of
-from cerify.semantics.eql.reading import ELASTIC, EqlReading
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import Event, Match, Stream
+from cerify.semantics.readings import ELASTIC, EqlReading
 from cerify.semantics.values import Microseconds
 
 Test: TypeAlias = Callable[[Event], bool]

@@ -13,8 +13,8 @@ from typing import Literal, assert_never
 from cerify.automata.nfab import model as nfab
 from cerify.semantics.errors import Span
 from cerify.semantics.predicates import Attribute, Comparison, Predicate, mapped_predicate, mentions
+from cerify.semantics.readings import DECIDED, Reading
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.reading import DECIDED, Reading
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Which edges of an NFA^b test which conjuncts of WHERE: sase07, section 3.2 and appendices A.1 and A.2.

@@ -28,8 +28,8 @@ from cerify.semantics.arguments import Budget, check_time
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Bindings, Stream
 from cerify.semantics.predicates import Both, OfType, Predicate, about
+from cerify.semantics.readings import DECIDED, NO_OPERATIONS, Operations, Reading
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.reading import DECIDED, NO_OPERATIONS, Operations, Reading
 from cerify.semantics.values import ValueType
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -35,8 +35,8 @@ from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import TIME, Bindings, Event, Stream, is_table
 from cerify.semantics.packages import pa
 from cerify.semantics.predicates import compare, satisfied
+from cerify.semantics.readings import DECIDED, NO_OPERATIONS, Operations, Reading
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.reading import DECIDED, NO_OPERATIONS, Operations, Reading
 from cerify.semantics.values import kind
 
 # ---------------------------------------------------------------------------------------------------------------------

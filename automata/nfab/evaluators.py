@@ -20,8 +20,8 @@ from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import TIME, Bindings, Event, Match, Stream, result_of
 from cerify.semantics.packages import pa
 from cerify.semantics.predicates import Comparison, Predicate, evaluate, mentions, satisfied
+from cerify.semantics.readings import DECIDED, NO_OPERATIONS, Operations, Reading
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.reading import DECIDED, NO_OPERATIONS, Operations, Reading
 from cerify.semantics.sase.syntax import names_of, show, type_of
 from cerify.semantics.values import Value, kind
 

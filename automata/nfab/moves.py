@@ -21,8 +21,8 @@ from cerify.semantics.arguments import Budget, check_time
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
 from cerify.semantics.events import TIME, Bindings, Event, Stream
 from cerify.semantics.predicates import Attribute, satisfied
+from cerify.semantics.readings import DECIDED, NO_OPERATIONS, Operation, Operations, Reading
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.reading import DECIDED, NO_OPERATIONS, Operation, Operations, Reading
 from cerify.semantics.sase.syntax import BUILT_IN, RANKED, SaseAggregate
 from cerify.semantics.values import Value, kind
 

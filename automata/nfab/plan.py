@@ -17,8 +17,8 @@ from cerify.automata.nfab.compile import EdgeLayout, EdgeTest, Identifier, Teste
 from cerify.automata.nfab.moves import Fold, Values, fold_of
 from cerify.semantics.events import TIME, Bindings, Event, Stream
 from cerify.semantics.predicates import Attribute, Predicate
+from cerify.semantics.readings import Operations, Reading
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.reading import Operations, Reading
 from cerify.semantics.values import Value, value_type_of
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -27,8 +27,8 @@ from cerify.semantics.arrow_types import ARROW, NANOSECONDS_IN_LOOPS, VALUE_TYPE
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import TIME, TYPE, Stream, dictionary_of
 from cerify.semantics.predicates import mentions
+from cerify.semantics.readings import NO_OPERATIONS, Reading
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.reading import NO_OPERATIONS, Reading
 from cerify.semantics.values import Value, ValueType, microseconds
 
 Code = list[tuple[int, int]]

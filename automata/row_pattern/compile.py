@@ -20,8 +20,8 @@ from cerify.semantics import trees
 from cerify.semantics.arguments import Budget, check_time
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import TYPE
+from cerify.semantics.readings import STANDARD
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.reading import STANDARD
 from cerify.semantics.row_pattern.scalars import Nullable, combined
 from cerify.semantics.row_pattern.syntax import MatchRecognize, RowDefinition
 from cerify.semantics.trees import subtrees

@@ -35,9 +35,9 @@ from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.errors import BudgetExceeded, IllFormed
 from cerify.semantics.events import Stream
 from cerify.semantics.packages import np, pa, pc
+from cerify.semantics.readings import STANDARD
 from cerify.semantics.row_pattern import scalars
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.reading import STANDARD
 from cerify.semantics.row_pattern.scalars import NumberedMatch, columns_of, resolved
 from cerify.semantics.row_pattern.syntax import MatchRecognize
 from cerify.semantics.trees import subtrees

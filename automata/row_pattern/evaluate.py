@@ -24,8 +24,8 @@ from cerify.automata.row_pattern.compile import (
 from cerify.semantics.arguments import Budget, check_time, timed_items
 from cerify.semantics.errors import BudgetExceeded, IllFormed
 from cerify.semantics.events import Stream
+from cerify.semantics.readings import STANDARD
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.reading import STANDARD
 from cerify.semantics.row_pattern.scalars import (
     Nullable,
     NumberedMatch,

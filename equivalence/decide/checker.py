@@ -1,7 +1,7 @@
 """Check whether a certificate proves its claim, without any code of the search that found it.
 
 The check trusts the parser, the compiler, and the algebra that lists the types of events. Each has its own tests, and
-boundary_events.py looks for types that the list lacks.
+`unlisted` of keys_and_windows_checker.py looks for types that the list lacks.
 
 The argument is bisimulation up to congruence. Read each pair of the relation as an equation between sets of states, and
 call two sets *joined* if the equations and unions make them equal. Suppose that each pair is final on both sides or on
@@ -21,9 +21,8 @@ from cerify.automata.cea.compile import compile_cel, generators
 from cerify.automata.cea.model import CEA, Marks, Transition, seen_at
 from cerify.automata.dfa.compile import compile_together
 from cerify.automata.dfa.model import Names, types_under
-from cerify.equivalence.decide.boundary_events import unlisted
 from cerify.equivalence.decide.derivation_checker import DerivationCheck
-from cerify.equivalence.decide.keys_and_windows_checker import flaw_in_cases
+from cerify.equivalence.decide.keys_and_windows_checker import flaw_in_cases, unlisted
 from cerify.equivalence.verdict import Certificate
 from cerify.semantics.arguments import Budget, check_time, timed_items
 from cerify.semantics.cel.parse import parse

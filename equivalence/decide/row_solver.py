@@ -26,8 +26,8 @@ from cerify.semantics.arguments import check_time, time_left
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import TYPE, Event, Schema, Stream
 from cerify.semantics.packages import z3
+from cerify.semantics.readings import STANDARD
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.reading import STANDARD
 from cerify.semantics.row_pattern.scalars import FUNCTIONS, Nullable, columns_in, combined, resolved, searched_pattern
 from cerify.semantics.row_pattern.syntax import ROW, MatchRecognize, Order
 from cerify.semantics.trees import subtrees

@@ -23,8 +23,7 @@ from typing import Any, TypeAlias
 from cerify.equivalence.verdict import Certificate
 from cerify.semantics.arguments import Budget, check_time
 from cerify.semantics.eql import syntax as eql
-from cerify.semantics.eql.conditions import CATEGORY, is_plain
-from cerify.semantics.eql.functions import same_folded
+from cerify.semantics.eql.conditions import CATEGORY, is_plain, same_folded
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.packages import z3
 from cerify.semantics.trees import children, rebuilt

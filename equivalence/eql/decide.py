@@ -1,7 +1,7 @@
 """Decide whether two EQL queries mean the same on every log, or whether one contains the other; if not, return a log.
 
 Events of different keys do not affect each other. So rules with the same keys differ if and only if they differ on a
-log of one key. On such logs the slot machines of both rules (slots.py) are followed side by side, over the letters of
+log of one key. On such logs the slot machines of both rules are followed side by side, over the letters of
 their filters (letters.py). States differ only in which events the waiting sequences share, and in what order these
 came. Of the times, all that matters is which waiting sequences are too old. If both rules have the same window, these
 are always the sequences that began first. Every way in which they grow old, one by one, is possible: the order of the
@@ -16,28 +16,17 @@ definition.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from itertools import chain, islice, product, zip_longest
+from datetime import UTC, datetime
+from itertools import accumulate, chain, islice, product, zip_longest
 from math import inf, prod
+from random import Random
+from typing import Protocol, TypeAlias
 
 from cerify.equivalence.eql.letters import EventLetter, FilterAlphabet, PartialKey
-from cerify.equivalence.eql.slots import (
-    SlotRule,
-    State,
-    expanded_filters,
-    expanded_steps,
-    first_events,
-    key_shape,
-    path_to,
-    shape_of,
-    step_rules,
-    with_keys_in_order,
-)
-from cerify.equivalence.eql.times import Moment, times_of
-from cerify.equivalence.eql.tries import ADDRESS, BEGIN, KEYS, SECOND, keyed_logs, tried_logs
-from cerify.equivalence.shrink.eql import EQL
+from cerify.equivalence.generate.eql import EQL
 from cerify.equivalence.verdict import Claim, Different, Level, Undecided
 from cerify.semantics.arguments import Budget, check_time
 from cerify.semantics.eql import syntax as eql
@@ -46,7 +35,389 @@ from cerify.semantics.eql.conditions import Truth, values_of
 from cerify.semantics.eql.denote import matches_of
 from cerify.semantics.errors import BudgetExceeded, IllFormed
 from cerify.semantics.events import TIME, Event, Match, Schema, Stream
-from cerify.semantics.values import Value, ValueType, time_at
+from cerify.semantics.values import Value, ValueType, microseconds, time_at, value_type_of
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Two EQL sequences side by side: their shapes and keys, and the states of both slot machines for one key.
+#
+# A slot machine has a place for each step, at which one unfinished sequence can wait. A state does not keep the events
+# themselves, only which waiting sequences share events, and in which order these came. So there are finitely many
+# states.
+
+Slots: TypeAlias = tuple[tuple[int, ...], ...]
+"""For each place of a machine, the events of the sequence that waits there, numbered as they came; () for none."""
+State: TypeAlias = tuple[Slots, Slots]
+
+
+@dataclass(frozen=True)
+class SlotRule:
+    """A sequence for the search: the filter numbers of the steps and of `until`, and the window in microseconds."""
+
+    steps: tuple[int, ...]
+    until: int | None
+    window: int | None
+
+    def after(self, slots: Slots, passes: frozenset[int], event: int) -> tuple[Slots, tuple[int, ...]]:
+        """Return the slots after an event that passes these filters, and the sequence that it completes, or ()."""
+        places = list(slots)
+        ended: tuple[int, ...] = ()
+        for i in range(len(self.steps) - 1, -1, -1):
+            if self.steps[i] not in passes:
+                continue
+            moved = () if i == 0 else places[i - 1]
+            if i > 0 and not moved:
+                continue
+            if i > 0:
+                places[i - 1] = ()
+            if i == len(self.steps) - 1:
+                ended = (*moved, event)
+            else:
+                places[i] = (*moved, event)
+        return ((),) * len(slots) if self.until in passes else tuple(places), ended
+
+
+def key_fields(query: eql.EqlQuery) -> Iterator[eql.EventField]:
+    body = query.body
+    if not isinstance(body, eql.EventFilter):
+        until = (body.until,) if isinstance(body, eql.EventSequence) and body.until is not None else ()
+        for step in (*body.steps, *until):
+            yield from eql.step_keys(body, step)
+
+
+def key_shape(query: eql.EqlQuery) -> set[tuple[eql.EventField, ...]]:
+    """Return the keys of the steps, each as a tuple of fields; there is only one if all steps have the same key."""
+    body = query.body
+    if isinstance(body, eql.EventFilter):
+        return {()}
+    until = (body.until,) if isinstance(body, eql.EventSequence) and body.until is not None else ()
+    return {eql.step_keys(body, step) for step in (*body.steps, *until)}
+
+
+def with_keys_in_order(query: eql.EqlQuery) -> eql.EqlQuery:
+    """Return the query with the fields of its key in a fixed order, which does not change the matches."""
+    body = query.body
+    if isinstance(body, eql.EventFilter):
+        return query
+    until = (body.until,) if isinstance(body, eql.EventSequence) and body.until is not None else ()
+    steps = (*body.steps, *until)
+    places = sorted(
+        zip(*(eql.step_keys(body, step) for step in steps), strict=True),
+        key=lambda fields: [(field.name, field.optional) for field in fields],
+    )
+    if all(len(set(fields)) == 1 for fields in places):
+        ordered = [replace(step, keys=()) for step in steps]
+        keys = tuple(fields[0] for fields in places)
+    else:
+        ordered = [replace(step, keys=tuple(fields[i] for fields in places)) for i, step in enumerate(steps)]
+        keys = ()
+    if isinstance(body, eql.EventSample):
+        return replace(query, body=replace(body, keys=keys, steps=tuple(ordered)))
+    steps_, last = (tuple(ordered[:-1]), ordered[-1]) if until else (tuple(ordered), None)
+    return replace(query, body=replace(body, keys=keys, steps=steps_, until=last))
+
+
+def shape_of(query: eql.EqlQuery) -> object:
+    """Return the query without the conditions of its steps, with keys at each step, and `runs=n` as n steps."""
+    nothing = eql.EventFilter(None, eql.FieldConstant(True))
+    body = query.body
+    if isinstance(body, eql.EventFilter):
+        return query.pipes
+
+    def bare(step: eql.SequenceStep) -> eql.SequenceStep:
+        return replace(step, filter=nothing, keys=eql.step_keys(body, step), runs=1, span=None)
+
+    steps = tuple(map(bare, body.steps if isinstance(body, eql.EventSample) else eql.step_expanded(body)))
+    if isinstance(body, eql.EventSample):
+        return ("sample", steps, query.pipes)
+    window = None if body.maxspan is None else body.maxspan.microseconds
+    return ("sequence", window, steps, None if body.until is None else bare(body.until), query.pipes)
+
+
+def expanded_filters(query: eql.EqlQuery) -> list[eql.EventFilter]:
+    """Return the filters of a query: the filter of a step with `runs=n` n times, and the filter of `until` last."""
+    if not isinstance(query.body, eql.EventSequence):
+        return list(eql.filters_of(query))
+    until = [] if query.body.until is None else [query.body.until]
+    return [step.filter for step in (*eql.step_expanded(query.body), *until)]
+
+
+def expanded_steps(query: eql.EqlQuery) -> list[eql.SequenceStep]:
+    """Return the steps that have an event in a match, a step with `runs=n` n times; a filter is one step."""
+    match query.body:
+        case eql.EventFilter():
+            return [eql.SequenceStep(query.body)]
+        case eql.EventSequence():
+            return [step for step in eql.step_expanded(query.body) if not step.missing]
+        case eql.EventSample():
+            return list(query.body.steps)
+
+
+def first_events(state: State) -> list[int]:
+    """Return the first events of the waiting sequences, in the order in which they came."""
+    return sorted({slot[0] for slots in state for slot in slots if slot})
+
+
+def step_rules(
+    rules: tuple[SlotRule, SlotRule], state: State, passes: frozenset[int], old: int
+) -> tuple[State, tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Return the state of both rules after an event that passes these filters, and the sequence that each rule
+    completes, or ().
+
+    old: how many first events of waiting sequences are now too old for the window.
+    """
+    gone = set(first_events(state)[:old])
+    kept = [tuple(() if slot and slot[0] in gone else slot for slot in slots) for slots in state]
+    event = 1 + max((p for slots in kept for slot in slots for p in slot), default=-1)
+    (one, left), (other, right) = (rule.after(slots, passes, event) for rule, slots in zip(rules, kept, strict=True))
+    used = sorted({p for slots in (one, other) for slot in slots for p in slot})
+    rank = {p: i for i, p in enumerate(used)}
+    renamed: list[Slots] = [tuple(tuple(rank[p] for p in slot) for slot in slots) for slots in (one, other)]
+    return (renamed[0], renamed[1]), (left, right)
+
+
+def path_to(back: dict[State, tuple[State, int, int] | None], state: State) -> list[tuple[int, int]]:
+    path = []
+    while (step := back[state]) is not None:
+        state, n, old = step
+        path.append((n, old))
+    return path[::-1]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Make logs on which EQL queries may differ: random logs, and logs that follow the steps with times near windows.
+
+KEYS: Mapping[ValueType, tuple[Value, Value]] = {
+    "string": ("k1", "k2"),
+    "int": (1, 2),
+    "float": (1.0, 2.0),
+    "bool": (True, False),
+    "timestamp": (datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)),
+}
+"""Two values of a key, by its type."""
+ADDRESS = "192.0.2.1"
+"""A value of a key field with the name `ip`, which an index stores as an address."""
+BEGIN = microseconds(datetime(2026, 1, 1, tzinfo=UTC))
+SECOND = 1_000_000
+TRIED_LOGS = 400
+
+
+def tried_logs(
+    queries: Sequence[eql.EqlQuery],
+    number: Mapping[eql.EventFilter, int],
+    letters: Sequence[EventLetter],
+    key: PartialKey,
+) -> Iterator[list[Event]]:
+    """Yield logs on which the queries may differ.
+
+    number: the number of each filter among the letters. key: the values of the key fields.
+    """
+    if not letters:
+        return
+    rng = Random(0)
+    gaps = _gaps_around(queries)
+    paths = [path for query in queries if (path := _along(query, number, letters))]
+    for path in paths:
+        for i in range(len(path)):
+            for gap in gaps:
+                yield _timed(path, [0] * i + [gap], key)
+    for n in range(TRIED_LOGS):
+        if paths and n % 2:
+            path = list(rng.choice(paths))
+            path.insert(rng.randint(0, len(path)), rng.choice(letters))
+        else:
+            path = [rng.choice(letters) for _ in range(rng.randint(1, 6))]
+        keys = [{f: v for f in sorted(key) if (v := rng.choice(_keys_like(key[f]))) is not None} for _ in path]
+        times = [rng.choice(gaps) for _ in path]
+        if n % 4 < 2:
+            yield _timed(path, times, key)
+        else:
+            made = _timed(path, times, {})
+            yield [Event(e.type, {**e.attributes, **k}) for e, k in zip(made, keys, strict=True)]
+
+
+def keyed_logs(
+    query: eql.EqlQuery,
+    queries: Sequence[eql.EqlQuery],
+    number: Mapping[eql.EventFilter, int],
+    values: Sequence[Value],
+    letters_with: Callable[[dict[str, Value]], list[EventLetter]],
+    twin: Callable[[str, Value], Value],
+) -> Iterator[list[Event]]:
+    """Yield logs on which a sequence or sample fires, with these values of its keys, place by place.
+
+    letters_with: returns the letters of events with some fixed fields. twin: returns another value for which every test
+    of a field has the same result, if there is one. In the logs, the fields of other keys are absent, equal in all
+    events, or different in some. Times are around the windows of the queries.
+    """
+    body = query.body
+    if isinstance(body, eql.EventFilter):
+        return
+    until = number[body.until.filter] if isinstance(body, eql.EventSequence) and body.until is not None else None
+    steps = body.steps if isinstance(body, eql.EventSample) else eql.step_expanded(body)
+    path: list[tuple[EventLetter, dict[str, Value]]] = []
+    for step in steps:
+        if step.missing:
+            continue
+        fixed: dict[str, Value] = {}
+        for field, value in zip(eql.step_keys(body, step), values, strict=True):
+            if fixed.setdefault(field.name, value) != value:
+                return
+        passing = [one for one in letters_with(fixed) if number[step.filter] in one.passes and until not in one.passes]
+        if not passing:
+            return
+        added = min(passing, key=lambda one: len(one.passes)), fixed
+        path.append(path[-1] if path and path[-1] == added else added)
+    others = {field.name for one in queries for field in key_fields(one)} - {f.name for f in key_fields(query)}
+
+    def log_of(numbers: Sequence[int], rows: Sequence[int], gaps: Sequence[int]) -> list[Event]:
+        """Return a log with the events of these steps. rows: the index of each step. numbers: for each event a number
+        that selects values for the fields of other keys; 0 if there are none.
+        """
+        events = []
+        for row, number_, time in zip(rows, numbers, accumulate(gaps), strict=True):
+            letter, fixed = path[row]
+            here: dict[str, Value | None] = {**fixed, TIME: time_at(BEGIN + time)}
+            tested = {name: values[0] for name, values in letter.fields if values}
+            for name in others - fixed.keys() if number_ else ():
+                here[name] = tested.get(name, f"k{number_}")
+                if name in tested and number_ % 2 == 0:
+                    here[name] = twin(name, tested[name])
+            events.append(letter.event(here))
+        return events
+
+    rows = list(range(len(path)))
+    same = [1] * len(path)
+    choices = [[0] * len(path), same, [n + 1 for n in rows]][: 3 if others else 1]
+    for numbers in choices:
+        yield log_of(numbers, rows, [0] * len(path))
+    begins = [n for n in rows if n == 0 or path[n] is not path[n - 1]]  # a step with `runs` counts once
+    for extra in begins if others else ():
+        for n in (*begins, len(path)):
+            more = [*rows[:n], extra, *rows[n:]]
+            yield log_of([*same[:n], 2, *same[n:]], more, [0] * len(more))
+    for gap in _gaps_around(queries):
+        for place in {*begins, len(path) - 1} - {0} if gap else ():
+            for numbers in choices:
+                yield log_of(numbers, rows, [gap if n == place else 0 for n in rows])
+
+
+def _gaps_around(queries: Sequence[eql.EqlQuery]) -> list[int]:
+    windows = [
+        query.body.maxspan.microseconds
+        for query in queries
+        if isinstance(query.body, eql.EventSequence) and query.body.maxspan is not None
+    ]
+    return sorted({0, SECOND, *windows, *(w + 1000 for w in windows), *(max(w - 1000, 0) for w in windows)})
+
+
+def _keys_like(value: Value | None) -> tuple[Value | None, ...]:
+    """Return values of a key from which to choose at random: one value twice, another value, and None."""
+    one, other = KEYS["string" if value is None else value_type_of(value)]
+    return (one, one, other, None)
+
+
+def _along(
+    query: eql.EqlQuery, number: Mapping[eql.EventFilter, int], letters: Sequence[EventLetter]
+) -> list[EventLetter]:
+    """Return a letter for each step of the query that is not missing; [] if some step has no letter."""
+    match query.body:
+        case eql.EventFilter():
+            filters = [query.body]
+        case eql.EventSequence():
+            filters = [step.filter for step in eql.step_expanded(query.body) if not step.missing]
+        case eql.EventSample():
+            filters = [step.filter for step in query.body.steps]
+    path = [next((one for one in letters if number[f] in one.passes), None) for f in filters]
+    return [one for one in path if one is not None] if None not in path else []
+
+
+def _timed(path: Sequence[EventLetter], gaps: Sequence[int], key: PartialKey) -> list[Event]:
+    time, events = 0, []
+    for letter, gap in zip(path, [*gaps, *[0] * len(path)], strict=False):
+        time += gap
+        events.append(letter.event({**key, TIME: time_at(BEGIN + time)}))
+    return events
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Find times for the events of a log, given which waiting sequences have expired at each event.
+
+UNITS = (1_000_000, 1_000, 1)
+
+
+class SlotFollower(Protocol):
+    """Follows a rule from event to event: see slots.SlotRule."""
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """Return the numbers of the filters of its steps."""
+
+    def after(
+        self, slots: tuple[tuple[int, ...], ...], passes: frozenset[int], event: int
+    ) -> tuple[tuple[tuple[int, ...], ...], tuple[int, ...]]:
+        """Return the places after an event, and the sequence that it completes."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """An event of the log: the filters that it passes, and how many first events of waiting sequences have expired."""
+
+    passes: frozenset[int]
+    old: int
+
+
+def times_of(moments: Sequence[Moment], window: int, rules: Sequence[SlotFollower]) -> list[int]:
+    """Return ascending times in microseconds at which exactly these sequences are older than the window.
+
+    The constraints bound differences of times from above and below, and are solved by shortest paths (R. Bellman,
+    1958). Times are whole seconds if possible, else milliseconds, else microseconds. Raises BudgetExceeded if there are
+    no such times.
+    """
+    young, old = _ages(moments, rules)
+    for unit in UNITS:
+        if window % unit == 0 and (times := _solve_times(len(moments), young, old, window // unit)) is not None:
+            return [t * unit for t in times]
+    raise BudgetExceeded("maxspan is too short to construct a log that shows a difference")
+
+
+def _ages(
+    moments: Sequence[Moment], rules: Sequence[SlotFollower]
+) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Return the pairs of a first and a later event within the window, and those outside it."""
+    slots: list[tuple[tuple[int, ...], ...]] = [((),) * (len(rule.steps) - 1) for rule in rules]
+    young: list[tuple[int, int]] = []
+    old: list[tuple[int, int]] = []
+    for event, moment in enumerate(moments):
+        firsts = sorted({slot[0] for places in slots for slot in places if slot})
+        gone = set(firsts[: moment.old])
+        old += ((first, event) for first in gone)
+        young += ((first, event) for first in firsts[moment.old :])
+        for i, rule in enumerate(rules):
+            kept = tuple(() if slot and slot[0] in gone else slot for slot in slots[i])
+            slots[i], _ = rule.after(kept, moment.passes, event)
+    return young, old
+
+
+def _solve_times(
+    number: int, young: list[tuple[int, int]], old: list[tuple[int, int]], window: int
+) -> list[int] | None:
+    """Return the least times, in the unit of the window; None if there are none."""
+    bounds = [(i, i + 1, 0) for i in range(number - 1)]  # (a, b, d): the time of b is at least d after that of a
+    bounds += [(first, event, window + 1) for first, event in old]
+    bounds += [(event, first, -window) for first, event in young]
+    times = [0] * number
+    for _ in range(number + 1):
+        changed = False
+        for a, b, least in bounds:
+            if times[a] + least > times[b]:
+                times[b], changed = times[a] + least, True
+        if not changed:
+            return times
+    return None
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The comparison of two queries.
 
 LONG = 4  # for rules with more steps, logs that follow the steps are tried before all logs
 MOST_KEY_CLASSES = 24

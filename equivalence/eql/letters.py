@@ -15,15 +15,23 @@ from functools import cached_property
 from itertools import islice, product
 from typing import Any, TypeAlias
 
-from cerify.equivalence.eql.nearby import values_near
-from cerify.equivalence.eql.texts import ANY, ONE, Language, SearchLimit, TooManyTexts, find_text, language_of
+from cerify.equivalence.eql.texts import (
+    ANY,
+    ONE,
+    Language,
+    SearchLimit,
+    TooManyTexts,
+    find_text,
+    language_of,
+    values_near,
+)
 from cerify.semantics.arguments import check_time
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.conditions import CATEGORY, TIMESTAMP, FieldValues, Truth, condition_test, is_plain, values_of
-from cerify.semantics.eql.reading import ELASTIC
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import TIME, Event, Schema
 from cerify.semantics.packages import z3
+from cerify.semantics.readings import ELASTIC
 from cerify.semantics.schemas import NO_CATEGORY, NULL
 from cerify.semantics.values import Value, joined, value_type_of
 

@@ -12,8 +12,16 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from cerify.equivalence.eql.decide import Asked, Same, compare_rules, find_firing_log, fires_on_some_log, replace_event
-from cerify.equivalence.eql.slots import expanded_filters, shape_of
+from cerify.equivalence.eql.decide import (
+    Asked,
+    Same,
+    compare_rules,
+    expanded_filters,
+    find_firing_log,
+    fires_on_some_log,
+    replace_event,
+    shape_of,
+)
 from cerify.equivalence.verdict import Different
 from cerify.semantics.arguments import Budget
 from cerify.semantics.eql import syntax as eql

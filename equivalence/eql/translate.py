@@ -34,8 +34,7 @@ from typing import Any, assert_never
 from cerify.semantics import predicates as pred
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.eql import syntax as eql
-from cerify.semantics.eql.conditions import CATEGORY, TIMESTAMP
-from cerify.semantics.eql.functions import same_folded
+from cerify.semantics.eql.conditions import CATEGORY, TIMESTAMP, same_folded
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import TIME, TYPE
 from cerify.semantics.row_pattern import syntax as rows

@@ -1,1 +1,1 @@
-"""Random queries, schemas and streams that fit each other."""
+"""Random queries, schemas and streams that fit each other; and how cases are shrunk."""

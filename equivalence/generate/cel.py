@@ -1,6 +1,7 @@
 """Random CEL formulas of a given size, and streams on which they are likely to match.
 
-Everything comes from the random.Random that is passed in, so that the same seed gives the same cases.
+Everything comes from the random.Random that is passed in, so that the same seed gives the same cases. The last part
+simplifies formulas, for shrinking and campaigns.
 """
 
 from __future__ import annotations
@@ -8,23 +9,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate
 from random import Random
 from typing import Any, TypeAlias, get_args
 
 from cerify.automata.cea.compile import COMPILED_CEL
 from cerify.automata.cea.model import CEA, Transition
-from cerify.equivalence.rewrite.simplify import places
+from cerify.equivalence.generate.shrink import FormulaShape, QueryOperations, parts, simpler_numbers, value_weight
+from cerify.equivalence.rewrite.trees import attribute_names, mapped, predicates, same
 from cerify.semantics import predicates as pred
 from cerify.semantics.arguments import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.interpreter import Interpreter
-from cerify.semantics.cel.syntax import OPERATORS, Condition, Formula, size, subformulas
+from cerify.semantics.cel.parse import parse
+from cerify.semantics.cel.syntax import OPERATORS, Condition, Formula, show, size, subformulas
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Event, Schema, Stream
-from cerify.semantics.predicates import Anything, OfType, Predicate, atoms, holds
-from cerify.semantics.trees import Operator, children, index_by_name, rebuilt
+from cerify.semantics.predicates import Anything, OfType, Predicate, about, atoms, holds, mentions
+from cerify.semantics.trees import Operator, children, index_by_name, ranks, rebuilt
 from cerify.semantics.values import Value, value_type_of
 
 BY_NAME = index_by_name(OPERATORS)
@@ -378,17 +381,25 @@ def with_copy(rng: Random, phi: Formula) -> Formula:
 
     It is unchanged if no two sub-formulas with more than one node have the same size.
     """
-    found = [place for place in places(phi) if size(place.psi) > 1]
-    pairs = [
-        (there, here)
-        for there in found
-        for here in found
-        if size(there.psi) == size(here.psi) and there.psi != here.psi
-    ]
+    found = [place for place in _places(phi) if size(place[0]) > 1]
+    pairs = [(put, psi) for there, put in found for psi, _ in found if size(there) == size(psi) and there != psi]
     if not pairs:
         return phi
-    there, here = rng.choice(pairs)
-    return there.put(here.psi)
+    put, psi = rng.choice(pairs)
+    return put(psi)
+
+
+def _places(phi: Formula) -> Iterator[tuple[Formula, Callable[[Formula], Formula]]]:
+    """Yield each sub-formula with the function that puts another in its place, outermost first."""
+    yield phi, same
+    for i, part in enumerate(children(phi)):
+        for psi, put in _places(part):
+            yield psi, partial(_put_in_part, phi, i, put)
+
+
+def _put_in_part(phi: Formula, i: int, put: Callable[[Formula], Formula], other: Formula) -> Formula:
+    below = children(phi)
+    return rebuilt(phi, (*below[:i], put(other), *below[i + 1 :]))
 
 
 # --- walks ------------------------------------------------------------------------------------------------------------
@@ -479,3 +490,110 @@ def _replace_correlated(condition: Condition) -> Condition:
             return type(condition)(_replace_correlated(left), _replace_correlated(right))
         case cel.Correlated() | cel.Named():
             return cel.Every("X", Anything())
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Simplify CEL formulas, for shrinking and campaigns.
+
+RANKS = ranks(OPERATORS)
+
+
+def simpler_operators(phi: Formula) -> Iterator[Formula]:
+    """Yield formulas with a simpler operator, a projection to fewer variables, or a narrower window."""
+    yield from SHAPE.simpler_operators(phi)
+
+    def local(psi: Formula) -> Iterator[Formula]:
+        match psi:
+            case cel.Project(L, inner):
+                yield from (cel.Project(L - {A}, inner) for A in sorted(L))
+            case cel.Derived():
+                yield from psi.simpler()
+            case cel.Within(inner, window):
+                yield from (cel.Within(inner, narrower) for narrower in narrower_windows(window))
+
+    yield from SHAPE.at_each_node(phi, local)
+
+
+def narrower_windows(window: cel.Window) -> Iterator[cel.Window]:
+    """Yield windows of the same kind that are narrower."""
+    match window:
+        case cel.EventWindow(count):
+            yield from (cel.EventWindow(n) for n in (1, count // 2, count - 1) if n > 0)
+        case cel.TimeWindow(amount, unit):
+            yield from (cel.TimeWindow(n, unit) for n in simpler_numbers(amount) if n >= 0)
+        case cel.AttributeWindow(width, name):
+            yield from (cel.AttributeWindow(n, name) for n in simpler_numbers(width) if n >= 0)
+
+
+def _simpler_atoms(atom: Condition) -> Iterator[Condition]:
+    match atom:
+        case cel.Every(A, P):
+            yield from (cel.Every(A, Q) for Q in parts(P))
+        case cel.Correlated(P):
+            yield from (other for Q in parts(P) if (other := across(Q)) is not None)
+            for A in sorted({a.variable for a in mentions(P) if a.variable is not None}):
+                yield cel.Every(A, about(P, None))
+
+
+def across(predicate: Predicate) -> Condition | None:
+    """Return the condition for a predicate on variables; None if the predicate mentions no variable."""
+    match [a.variable for a in mentions(predicate)]:
+        case []:
+            return None
+        case [str(A)]:
+            return cel.Every(A, about(predicate, None))
+    return cel.Correlated(predicate)
+
+
+def _shape() -> FormulaShape[Formula]:
+    return SHAPE
+
+
+SHAPE = FormulaShape[Formula](
+    children,
+    rebuilt,
+    OPERATORS,
+    cel.EventAtom,
+    cel.Plus,
+    cel.Filter,
+    cel.Conjunction,
+    _simpler_atoms,
+    _shape,
+)
+
+
+def complexity(phi: Formula) -> int:
+    """Return the sum of the operators' ranks and of the sizes of their fields.
+
+    The rank of an operator is its place among operators with as many operands.
+    """
+    return sum(map(_complexity, subformulas(phi)))
+
+
+def _complexity(phi: Formula) -> int:
+    rank = RANKS[type(phi)]
+    match phi:
+        case cel.Project(L, _):
+            return rank + len(L)
+        case cel.Filter(_, condition):
+            return rank + sum(isinstance(c, cel.Correlated | cel.Named) for c in cel.atoms(condition))
+        case cel.Within(_, cel.EventWindow(amount) | cel.TimeWindow(amount, _) | cel.AttributeWindow(amount, _)):
+            return rank + value_weight(amount)
+        case cel.Derived():
+            return rank + phi.load()
+    return rank
+
+
+CEL = QueryOperations[Formula](
+    parse,
+    show,
+    (SHAPE.smaller, simpler_operators, SHAPE.simpler_predicates),
+    size,
+    complexity,
+    SHAPE.types,
+    attribute_names,
+    predicates,
+    mapped,
+    SHAPE.symbols,
+    expanded=mapped,  # spans refer to the text of the original formula
+)

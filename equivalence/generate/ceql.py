@@ -1,19 +1,23 @@
-"""Random CEQL queries, with streams that have their keys and times."""
+"""Random CEQL queries, with streams that have their keys and times; and simpler queries, for shrinking."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from random import Random
-from typing import get_args
+from typing import Any, get_args
 
 from cerify.equivalence.generate import cel as generate_cel
-from cerify.equivalence.generate.cel import CORE, CelProfile, clocked, guided_case
+from cerify.equivalence.generate import cel as shrink_cel
+from cerify.equivalence.generate.cel import CEL, CORE, CelProfile, clocked, guided_case
 from cerify.equivalence.generate.generator import Generator
+from cerify.equivalence.generate.shrink import QueryOperations, Reduction
 from cerify.equivalence.rewrite.trees import names
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.ceql.syntax import CeqlQuery, Strategy
+from cerify.semantics.cel.syntax import Formula, subformulas
+from cerify.semantics.ceql.syntax import OPERATORS, CeqlQuery, Strategy, parse, show
 from cerify.semantics.events import Stream
+from cerify.semantics.predicates import Predicate
 
 WINDOWS: tuple[cel.Window, ...] = (
     *(cel.EventWindow(count) for count in (1, 2, 3, 5)),
@@ -76,5 +80,87 @@ def _stream(rng: Random, profile: CeqlProfile, length: int, query: CeqlQuery) ->
     return clocked(rng, generate_cel.stream(rng, profile.formulas, length, query.phi))
 
 
-CEQL = Generator[CeqlQuery](PROFILES, _case, _stream, _guided_case)
+CEQL_GENERATOR = Generator[CeqlQuery](PROFILES, _case, _stream, _guided_case)
 """The random cases of CEQL."""
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Simplify CEQL queries, for shrinking and campaigns: drop clauses, and simplify the formula as in CEL.
+
+
+def fewer_clauses(query: CeqlQuery) -> Iterator[CeqlQuery]:
+    """Yield the query without a clause, with one key or variable fewer, or with a narrower window."""
+    plain = CeqlQuery(query.phi)
+    for field in ("policy", "strategy", "keys", "window", "variables", "streams"):
+        if getattr(query, field) != getattr(plain, field):
+            yield replace(query, **{field: getattr(plain, field)})
+    for name in query.keys if len(query.keys) > 1 else ():
+        yield replace(query, keys=tuple(other for other in query.keys if other != name))
+    for name in query.variables or ():
+        yield replace(query, variables=tuple(other for other in query.variables or () if other != name))
+    if query.window is not None:
+        yield from (replace(query, window=window) for window in shrink_cel.narrower_windows(query.window))
+
+
+@dataclass(frozen=True)
+class _InFormula:
+    """Reduces the formula of a query, within CEQL; can be sent to other processes."""
+
+    reduction: Reduction[Formula]
+
+    def __call__(self, query: CeqlQuery) -> Iterator[CeqlQuery]:
+        """Yield the reduced queries."""
+        for phi in self.reduction(query.phi):
+            if all(type(psi) in OPERATORS for psi in subformulas(phi)):
+                yield replace(query, phi=phi)
+
+
+def _mapped(query: CeqlQuery, **maps: Any) -> CeqlQuery:
+    """Map names and constants of the formula, and the names after SELECT."""
+    name: Callable[[str], str] = maps.get("name") or str
+    variables = None if query.variables is None else tuple(map(name, query.variables))
+    return replace(query, phi=CEL.mapped(query.phi, **maps), variables=variables)
+
+
+def _complexity(query: CeqlQuery) -> int:
+    clauses = (query.variables is not None, query.strategy, query.streams, query.window, query.policy != "NONE")
+    return CEL.complexity(query.phi) + sum(map(bool, clauses)) + len(query.keys) + len(query.variables or ())
+
+
+def _size(query: CeqlQuery) -> int:
+    return CEL.size(query.phi)
+
+
+def _types(query: CeqlQuery) -> Iterable[str]:
+    return CEL.types(query.phi)
+
+
+def _operators(query: CeqlQuery) -> Iterable[str]:
+    return CEL.operators(query.formula)
+
+
+def _expanded(query: CeqlQuery) -> CeqlQuery:
+    return replace(query, phi=CEL.expanded(query.phi))
+
+
+def _attributes(query: CeqlQuery) -> Iterable[str]:
+    return CEL.attributes(query.formula)
+
+
+def _predicates(query: CeqlQuery) -> Iterable[Predicate]:
+    return CEL.predicates(query.phi)
+
+
+CEQL = QueryOperations[CeqlQuery](
+    parse,
+    show,
+    (fewer_clauses, *map(_InFormula, CEL.reductions)),
+    _size,
+    _complexity,
+    _types,
+    _attributes,
+    _predicates,
+    _mapped,
+    _operators,
+    expanded=_expanded,
+)

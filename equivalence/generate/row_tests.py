@@ -17,17 +17,17 @@ from typing import Any, TypeAlias
 
 from cerify.equivalence.decide.replay import values
 from cerify.equivalence.decide.row_clauses import compare
-from cerify.equivalence.shrink.row_pattern import EXPRESSION, PATTERN
+from cerify.equivalence.generate.row_pattern import EXPRESSION, PATTERN
 from cerify.equivalence.verdict import Different, Equivalent
 from cerify.semantics import trees
 from cerify.semantics.arguments import Budget, check_time
 from cerify.semantics.errors import BudgetExceeded, IllFormed, MissingPackage, Unsupported
 from cerify.semantics.events import Event, Schema, Stream
+from cerify.semantics.readings import STANDARD
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.check import require_wellformed
 from cerify.semantics.row_pattern.dialects import STANDARD_SQL, SqlDialect
 from cerify.semantics.row_pattern.interpreter import OutputRow, RowOutput, find_matches, partitions, table_of
-from cerify.semantics.row_pattern.reading import STANDARD
 from cerify.semantics.row_pattern.scalars import LENGTHS, columns_in, key_value, resolve_column
 from cerify.semantics.row_pattern.show_dialects import show_in_dialect, show_table
 from cerify.semantics.row_pattern.syntax import ROW, MatchRecognize, RowSkip, show_expression, show_pattern

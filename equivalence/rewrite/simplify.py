@@ -17,9 +17,9 @@ from cerify.automata.cea.compile import compilable
 from cerify.equivalence.decide.cel import NEVER
 from cerify.equivalence.decide.general import compare_formulas
 from cerify.equivalence.decide.keys_and_windows import is_reducible
+from cerify.equivalence.generate.cel import CEL, SHAPE, simpler_operators
+from cerify.equivalence.generate.shrink import weight
 from cerify.equivalence.rewrite.trees import mapped, names, variables_of
-from cerify.equivalence.shrink.cel import CEL, SHAPE, simpler_operators
-from cerify.equivalence.shrink.shrink import weight
 from cerify.equivalence.verdict import Certificate, Different, Equivalent, Level, Verdict
 from cerify.semantics.arguments import Budget, depth_limited
 from cerify.semantics.cel import interpreter

@@ -22,11 +22,11 @@ from cerify.semantics.cel import syntax as cel
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Event
 from cerify.semantics.predicates import Predicate, atoms, show_value
+from cerify.semantics.readings import DECIDED, Reading
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.check import problems
 from cerify.semantics.row_pattern.syntax import ROW, MatchRecognize, RowDefinition, RowSkip
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.reading import DECIDED, Reading
 
 _Shorter: TypeAlias = int | Literal["start", "ended"]
 

@@ -15,8 +15,8 @@ from cerify.semantics.cel import syntax as cel
 from cerify.semantics.errors import Span, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.predicates import Both, Predicate, mapped_predicate, mentions
+from cerify.semantics.readings import DECIDED, Reading
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.reading import DECIDED, Reading
 
 NEXT: sase.Strategy = "skip_till_next_match"
 PARTITION: sase.Strategy = "partition_contiguity"

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 
 from cerify import funnel
 from cerify.conformance.engines import PACKAGE_ADAPTERS, cache_folder
-from cerify.equivalence.rewrite.translate.funnel_sql import funnel_sql
+from cerify.equivalence.rewrite.translate_funnels import funnel_sql
 from cerify.semantics.files import read_stream
 from cerify.semantics.funnel_queries import make_funnel_question
 from proofs_tests.benchmarks.figure import RUNS, Figure, cpu_seconds

@@ -26,10 +26,10 @@ from cerify.automata.eql.machine import SlotMachine
 from cerify.equivalence.generate.eql import PROFILES, random_case
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.denote import matches_of
-from cerify.semantics.eql.reading import ELASTIC, ENDGAME
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Event
 from cerify.semantics.json_events import json_of_event
+from cerify.semantics.readings import ELASTIC, ENDGAME
 from cerify.semantics.trees import subtrees
 
 ADAPTER = Path(__file__).parent.parent.parent / "workbench" / "conformance" / "adapters" / "python" / "eql_adapter.py"

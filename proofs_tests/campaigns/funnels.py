@@ -25,11 +25,16 @@ import numpy as np
 
 from cerify.automata.funnels import FunnelRows, KeyedRows, find_chains, find_mode_levels
 from cerify.semantics.errors import ParseError
-from cerify.semantics.funnels import FUNNEL_MODES, ChainReading, FunnelRow, Rows, deepest_chain, retention
-from cerify.semantics.sequence_patterns import (
+from cerify.semantics.funnels import (
+    FUNNEL_MODES,
+    ChainReading,
+    FunnelRow,
+    Rows,
     SequencePart,
+    deepest_chain,
     longest_attempt,
     parse_sequence_pattern,
+    retention,
     sequence_count,
     sequence_match,
 )

@@ -14,14 +14,14 @@ import click
 
 from cerify.automata.row_pattern import compiled, evaluate
 from cerify.equivalence.generate import row_pattern as generate
-from cerify.equivalence.generate.row_pattern import case
-from cerify.equivalence.shrink.row_pattern import ROW_PATTERN
-from cerify.equivalence.shrink.shrink import shrink
+from cerify.equivalence.generate.row_pattern import ROW_PATTERN, case
+from cerify.equivalence.generate.shrink import shrink
 from cerify.languages.row_pattern import RegisterOutput
 from cerify.semantics import trees
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import Stream
+from cerify.semantics.readings import STANDARD, RowReading
 from cerify.semantics.row_pattern import interpreter, syntax
 from cerify.semantics.row_pattern.check import require_wellformed
 from cerify.semantics.row_pattern.dialects import (
@@ -33,7 +33,6 @@ from cerify.semantics.row_pattern.dialects import (
     require_in_dialect,
 )
 from cerify.semantics.row_pattern.interpreter import RowOutput
-from cerify.semantics.row_pattern.reading import STANDARD, RowReading
 from cerify.semantics.row_pattern.scalars import NumberedMatch, with_expressions
 from cerify.semantics.row_pattern.show_dialects import write_in_dialect
 from cerify.semantics.row_pattern.syntax import (

@@ -25,9 +25,9 @@ from cerify.equivalence.generate.sase import PROFILES, SaseProfile, case, query
 from cerify.semantics.arguments import Budget, choices
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Bindings, Match, Stream
+from cerify.semantics.readings import Reading
 from cerify.semantics.sase import denote, interpreter
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.reading import Reading
 from cerify.semantics.sase.syntax import show
 from proofs_tests.claims import sase_by_cel
 from proofs_tests.unit.semantics.sase_cases import events as events_of

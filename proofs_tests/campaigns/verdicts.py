@@ -25,9 +25,9 @@ from cerify.semantics.errors import IllFormed, InputError, Unsupported
 from cerify.semantics.events import TIME, Match, Stream
 from cerify.semantics.files import as_stream
 from cerify.semantics.predicates import Comparison, Constant, InRange, Like, OneOf, classify_event
+from cerify.semantics.readings import DECIDED
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.scalars import NumberedMatch
-from cerify.semantics.sase.reading import DECIDED
 from proofs_tests.campaigns.values import OPTIONS, Wild, command, wild_case
 
 BUDGET = Budget(states=300, seconds=0.5)

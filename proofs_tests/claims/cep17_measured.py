@@ -22,10 +22,10 @@ from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.predicates import OfType
+from cerify.semantics.readings import STANDARD
 from cerify.semantics.row_pattern.denote import Meaning
 from cerify.semantics.row_pattern.interpreter import table_of
 from cerify.semantics.row_pattern.parse import parse as parse_rows
-from cerify.semantics.row_pattern.reading import STANDARD
 from cerify.semantics.sase.denote import bindings
 from cerify.semantics.sase.interpreter import matches_of
 from cerify.semantics.sase.parse import parse as parse_sase

@@ -28,7 +28,7 @@ from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.interpreter import complex_events
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.ceql import syntax as ceql
-from cerify.semantics.ceql.parse import parse as parse_ceql
+from cerify.semantics.ceql.syntax import parse as parse_ceql
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.core_cel.check import is_unary, is_well_formed
 from cerify.semantics.core_cel.interpreter import complex_events as core_events

@@ -16,8 +16,8 @@ from cerify.semantics.arguments import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import TIME, Bindings, Stream
+from cerify.semantics.readings import DECIDED, Reading
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.reading import DECIDED, Reading
 
 
 def bindings(q: sase.SaseQuery, S: Stream, reading: Reading = DECIDED, budget: Budget = Budget()) -> set[Bindings]:

@@ -6,12 +6,12 @@ import sys
 from itertools import accumulate, product
 
 from cerify.semantics.events import Bindings
+from cerify.semantics.readings import Reading
 from cerify.semantics.sase import interpreter
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.denote import bindings
 from cerify.semantics.sase.interpreter import matches_of
 from cerify.semantics.sase.parse import parse
-from cerify.semantics.sase.reading import Reading
 from cerify.semantics.sase.syntax import show
 from proofs_tests.claims import broken
 from proofs_tests.claims.ledger import Effort, Finding, claim, open_claim, plant

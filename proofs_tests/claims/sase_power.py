@@ -15,12 +15,12 @@ import networkx as nx
 from cerify.automata.nfab.compile import compile_query
 from cerify.automata.nfab.moves import NfabRun, Runs
 from cerify.semantics.events import Bindings, Event, Stream
+from cerify.semantics.readings import Operation, Operations
 from cerify.semantics.sase import interpreter
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.denote import bindings
 from cerify.semantics.sase.interpreter import matches_of
 from cerify.semantics.sase.parse import parse
-from cerify.semantics.sase.reading import Operation, Operations
 from cerify.semantics.sase.syntax import show
 from proofs_tests.claims import broken
 from proofs_tests.claims.ledger import Effort, Finding, claim, plant

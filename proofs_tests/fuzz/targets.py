@@ -26,10 +26,9 @@ from cerify.conformance.cases import claims_of_json, load
 from cerify.conformance.oracle import read_policy
 from cerify.conformance.report import read_stored, trend
 from cerify.equivalence.differential import Checkpoint, campaign
-from cerify.equivalence.rewrite.translate.from_clickhouse import call_to_cel, call_to_row_pattern
-from cerify.equivalence.rewrite.translate.funnel_cel import chain_of
-from cerify.equivalence.rewrite.translate.funnel_sql import DIALECTS as SQL
-from cerify.equivalence.rewrite.translate.funnel_sql import funnel_sql
+from cerify.equivalence.rewrite.translate_clickhouse import call_to_cel, call_to_row_pattern
+from cerify.equivalence.rewrite.translate_funnels import DIALECTS as SQL
+from cerify.equivalence.rewrite.translate_funnels import chain_of, funnel_sql
 from cerify.equivalence.verdict import Certificate, Equivalent
 from cerify.languages import LANGUAGES, language_named
 from cerify.playground.session import answer

@@ -17,9 +17,9 @@ from cerify import Budget, Stream, Undecided
 from cerify.automata.nfab import evaluators
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Bindings
+from cerify.semantics.readings import Reading
 from cerify.semantics.sase import interpreter
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.reading import Reading
 from proofs_tests.campaigns.budgets import QUERIES, cases
 
 TICK = 0.1  # seconds between two looks at the clock

@@ -12,7 +12,7 @@ from cerify.conformance.campaigns import definition, generated_languages, plan_o
 from cerify.conformance.defects import shrink_case
 from cerify.equivalence.differential import CampaignPlan, Output, Summary, campaign
 from cerify.equivalence.generate.cel import CORE, CORRELATED, EVERYTHING, FIGURE_3, TYPED
-from cerify.equivalence.shrink.shrink import replacing
+from cerify.equivalence.generate.shrink import replacing
 from cerify.languages import language_named
 from cerify.languages.language import Language
 from cerify.semantics.arguments import Budget

@@ -31,11 +31,9 @@ from cerify.semantics.cel import interpreter
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Formula, subformulas
 from cerify.semantics.events import Event, Match, Stream
-from cerify.semantics.funnel_queries import KeyedQuestion, SequenceQuestion, answer_by_key
-from cerify.semantics.funnel_steps import FunnelQuestion, parse_window
-from cerify.semantics.funnels import FUNNEL_MODES
+from cerify.semantics.funnel_queries import FunnelQuestion, KeyedQuestion, SequenceQuestion, answer_by_key, parse_window
+from cerify.semantics.funnels import FUNNEL_MODES, parse_sequence_pattern
 from cerify.semantics.json_events import json_of_event
-from cerify.semantics.sequence_patterns import parse_sequence_pattern
 from cerify.semantics.sigma.syntax import KINDS, TEMPORAL, CorrelationKind, SigmaCorrelation, SigmaQuery
 from proofs_tests.tools.mutants.cel import instead
 

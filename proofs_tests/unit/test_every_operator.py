@@ -11,7 +11,7 @@ from cerify import api
 from cerify.api import diagram_of
 from cerify.equivalence.generate import cel as generate_cel
 from cerify.equivalence.generate import core_cel as generate_core_cel
-from cerify.equivalence.shrink.shrink import shrink
+from cerify.equivalence.generate.shrink import shrink
 from cerify.equivalence.verdict import Bounded, Equivalent
 from cerify.explanations.cel import MatchExplanation, Rejected
 from cerify.explanations.explanation import MembershipAnswer

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cerify.semantics.eql import syntax as eql
-from cerify.semantics.eql.conditions import CATEGORY, TIMESTAMP
-from cerify.semantics.eql.functions import network_of
+from cerify.semantics.eql.conditions import CATEGORY, TIMESTAMP, network_of
 from cerify.semantics.errors import IllFormed, Span
 from cerify.semantics.events import TIME, Schema
 from cerify.semantics.patterns import flaw

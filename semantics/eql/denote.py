@@ -29,9 +29,9 @@ from typing import TypeVar, assert_never
 from cerify.semantics.arguments import Budget, check_time
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.conditions import Key, filter_test, keys_of, span_of, time_of
-from cerify.semantics.eql.reading import ELASTIC, EqlReading
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Event, Match
+from cerify.semantics.readings import ELASTIC, EqlReading
 from cerify.semantics.values import Microseconds
 
 T = TypeVar("T")

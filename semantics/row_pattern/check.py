@@ -16,8 +16,8 @@ from cerify.semantics.arguments import depth_limited, format_names
 from cerify.semantics.errors import IllFormed, Span
 from cerify.semantics.events import TIME, TYPE, Schema
 from cerify.semantics.predicates import Problem, find_nearest_name, meant_name, show_name
+from cerify.semantics.readings import STANDARD, RowReading
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.reading import STANDARD, RowReading
 from cerify.semantics.row_pattern.scalars import (
     FUNCTIONS,
     TIMED,

@@ -20,8 +20,8 @@ from itertools import chain, permutations
 from typing import TypeAlias, assert_never, cast
 
 from cerify.semantics.errors import IllFormed
+from cerify.semantics.readings import RowReading
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.reading import RowReading
 from cerify.semantics.row_pattern.scalars import Nullable, aggregated, collected, combined
 from cerify.semantics.row_pattern.syntax import MatchRecognize
 from cerify.semantics.values import Value

@@ -20,9 +20,9 @@ from typing import Literal, cast, get_args
 from cerify.semantics.arguments import did_you_mean
 from cerify.semantics.errors import IllFormed, ParseError, QueryWarning, Span, Unsupported
 from cerify.semantics.patterns import flaw
+from cerify.semantics.readings import DialectName, RowReading
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.check import TextNumbers, may_be_empty, time_of_text, type_of, whole_part
-from cerify.semantics.row_pattern.reading import DialectName, RowReading
 from cerify.semantics.row_pattern.scalars import LENGTHS, MONTHS
 from cerify.semantics.row_pattern.syntax import SHORT, MatchRecognize, Order, RowSkip
 from cerify.semantics.trees import subtrees

@@ -14,9 +14,9 @@ from cerify.semantics.arguments import Budget, check_time
 from cerify.semantics.errors import BudgetExceeded, IllFormed
 from cerify.semantics.events import TYPE, Stream, result_of
 from cerify.semantics.predicates import show_value
+from cerify.semantics.readings import STANDARD, RowReading
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.denote import Frame, Row, RowMatch, matches, value, visible_rows
-from cerify.semantics.row_pattern.reading import STANDARD, RowReading
 from cerify.semantics.row_pattern.scalars import Nullable, NumberedMatch, columns_of, key_value, resolved
 from cerify.semantics.row_pattern.syntax import MatchRecognize, Order, key_name, show_expression
 from cerify.semantics.values import kind

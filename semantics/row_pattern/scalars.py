@@ -22,8 +22,8 @@ from cerify.semantics import patterns, trees
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.events import TYPE, Match, Stream
 from cerify.semantics.nanoseconds import NanosecondInterval, nanoseconds
+from cerify.semantics.readings import RowReading
 from cerify.semantics.row_pattern import syntax as rows
-from cerify.semantics.row_pattern.reading import RowReading
 from cerify.semantics.row_pattern.syntax import ROW, MatchRecognize
 from cerify.semantics.trees import subtrees
 from cerify.semantics.values import EPOCH, Value, ValueKind, kind, parse_time, show_interval, show_time

@@ -21,9 +21,9 @@ from cerify.semantics.arguments import Budget, check_time
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
 from cerify.semantics.events import Bindings, Event, Stream
 from cerify.semantics.predicates import Attribute, Predicate, compare, mentions, satisfied
+from cerify.semantics.readings import DECIDED, NO_OPERATIONS, Operation, Operations, Reading, State
 from cerify.semantics.sase import clauses
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.reading import DECIDED, NO_OPERATIONS, Operation, Operations, Reading, State
 from cerify.semantics.sase.syntax import BUILT_IN, RANKED, SaseAggregate
 from cerify.semantics.values import Value, kind
 

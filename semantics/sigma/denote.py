@@ -35,11 +35,10 @@ from typing import Any, Literal, TypeAlias
 
 from cerify.semantics.arguments import Budget, check_time
 from cerify.semantics.eql import syntax as eql
-from cerify.semantics.eql.conditions import condition_test, own_values_of, time_of
-from cerify.semantics.eql.functions import fold
-from cerify.semantics.eql.reading import EqlReading
+from cerify.semantics.eql.conditions import condition_test, fold, own_values_of, time_of
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Event
+from cerify.semantics.readings import EqlReading
 from cerify.semantics.schemas import attribute_of
 from cerify.semantics.sigma.reading import SPECIFICATION, SigmaCase, SigmaReading, SigmaWindow
 from cerify.semantics.sigma.syntax import (

@@ -78,8 +78,7 @@ from cerify.semantics.arguments import choices, format_names, parse_reading
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.files import write_whole
 from cerify.semantics.packages import rich_table
-from cerify.semantics.row_pattern.reading import RowReading
-from cerify.semantics.sase.reading import Reading
+from cerify.semantics.readings import Reading, RowReading
 from cerify.terminal import echo, echo_error, printable, screen
 
 SKIPS = 12  # the most reasons for skips that are listed

@@ -34,12 +34,12 @@ from cerify.semantics.errors import (
     shortened,
 )
 from cerify.semantics.events import TIME, TYPE, Schema, Stream, observed
-from cerify.semantics.file_joins import sorted_by_time
+from cerify.semantics.file_shapes import sorted_by_time
 from cerify.semantics.files import STDIN, Format, read_schema, read_stream
-from cerify.semantics.funnel_steps import parse_attribute
+from cerify.semantics.funnel_queries import parse_attribute
 from cerify.semantics.match_frames import OUTPUT_SUFFIXES, OutputFormat
 from cerify.semantics.packages import installed, naming_extras
-from cerify.semantics.row_pattern.reading import DialectName
+from cerify.semantics.readings import DialectName
 from cerify.semantics.time_columns import TimeReading
 from cerify.semantics.values import TimeUnit
 from cerify.terminal import echo, ending_signals, printable, screen

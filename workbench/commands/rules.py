@@ -19,7 +19,7 @@ from cerify.semantics.arguments import parse_reading
 from cerify.semantics.errors import CerifyError, InputError, MissingPackage, Unsupported, errors_in
 from cerify.semantics.events import Stream
 from cerify.semantics.json_events import json_of_event, text_of
-from cerify.semantics.row_pattern.reading import RowReading
+from cerify.semantics.readings import RowReading
 from cerify.semantics.schemas import NO_CATEGORY
 from cerify.terminal import echo
 

@@ -14,21 +14,19 @@ import click
 from cerify.api import read_query
 from cerify.commands.options import ChoiceOption, LanguageChoice, echoed_warnings
 from cerify.commands.rules import shown_window, with_rule_of
-from cerify.equivalence.rewrite.translate.from_clickhouse import CALL_TRANSLATIONS
-from cerify.equivalence.rewrite.translate.funnel_cel import chain_of, query_text
-from cerify.equivalence.rewrite.translate.funnel_sql import DIALECTS, funnel_sql
+from cerify.equivalence.rewrite.translate_clickhouse import CALL_TRANSLATIONS
+from cerify.equivalence.rewrite.translate_funnels import DIALECTS, chain_of, funnel_sql, query_text
 from cerify.languages import DEFAULT, LANGUAGES
 from cerify.languages.language import Language
 from cerify.semantics.arguments import parse_reading
 from cerify.semantics.errors import BudgetExceeded, ParseError, Unsupported, errors_in
-from cerify.semantics.funnel_queries import SequenceQuestion
-from cerify.semantics.funnel_steps import FunnelQuestion
+from cerify.semantics.funnel_queries import FunnelQuestion, SequenceQuestion
 from cerify.semantics.parsing import MAX_DEPTH
+from cerify.semantics.readings import Reading
 from cerify.semantics.row_pattern.dialects import DIALECTS as SQL
 from cerify.semantics.row_pattern.dialects import dialect_named
 from cerify.semantics.row_pattern.parse import parse as row_pattern_parse
 from cerify.semantics.row_pattern.show_dialects import show_in_dialect, show_statement
-from cerify.semantics.sase.reading import Reading
 from cerify.statements import read_pasted
 from cerify.terminal import echo
 

@@ -23,8 +23,7 @@ from cerify.commands.options import (
 from cerify.commands.rules import with_rule_of
 from cerify.conformance.cases import line_of_case
 from cerify.conformance.model import Case
-from cerify.equivalence.complete_keyed_tests import keyed_tests
-from cerify.equivalence.complete_tests import marked_dfa, vectors
+from cerify.equivalence.complete_tests import keyed_tests, marked_dfa, vectors
 from cerify.equivalence.generate.row_tests import show_test
 from cerify.languages import language_named
 from cerify.languages.language import Explanations

@@ -35,7 +35,7 @@ from cerify.equivalence.differential import (
     failure_form,
 )
 from cerify.equivalence.generate.generator import CaseMaker, StreamMaker
-from cerify.equivalence.shrink.shrink import QueryOperations
+from cerify.equivalence.generate.shrink import QueryOperations
 from cerify.hypotheses.interpretation import EngineError, choices_of
 from cerify.languages import LANGUAGES, language_named
 from cerify.languages.language import DENOTATIONAL, Language, Options

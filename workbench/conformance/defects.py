@@ -29,7 +29,7 @@ from cerify.conformance.peeling import Elements, Kernel, Peeler
 from cerify.conformance.prediction import AXES, INTERPRETATIONS, STAGES, interpretation_of
 from cerify.conformance.report import axis_says, event_text
 from cerify.conformance.watch import OVER, DiagnosisStopped, Watch
-from cerify.equivalence.shrink.shrink import shrink, shrink_stream
+from cerify.equivalence.generate.shrink import shrink, shrink_stream
 from cerify.explanations.explanation import Request, explanation_lines
 from cerify.hypotheses.interpretation import AT_MOST, EngineError, allows, choices_of
 from cerify.languages import LANGUAGES

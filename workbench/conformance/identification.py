@@ -26,7 +26,7 @@ from cerify.conformance.harness import Engine, Limits, Losses
 from cerify.conformance.model import Case, evaluated_output, kinds_compared, of_output
 from cerify.conformance.oracle import AxisFinding, EngineProfile, merged
 from cerify.conformance.prediction import STAGES, EngineAnswer, Predictor
-from cerify.equivalence.shrink.shrink import shrink
+from cerify.equivalence.generate.shrink import shrink
 from cerify.hypotheses.interpretation import (
     REPORTING,
     Axis,

@@ -27,7 +27,7 @@ from cerify.semantics.json_events import (
     stream_of_json,
     text_of,
 )
-from cerify.semantics.sase.reading import DECIDED, Reading
+from cerify.semantics.readings import DECIDED, Reading
 
 BUDGET = Budget(valuations=200_000)
 

@@ -19,7 +19,7 @@ from cerify.automata.algebra.values import DEFAULT
 from cerify.conformance.model import UNANSWERED, Case, CaseResult, FailureKind, kinds_of
 from cerify.conformance.oracle import Oracle, stream_of
 from cerify.conformance.watch import AllowanceOver, DiagnosisStopped, Watch
-from cerify.equivalence.shrink.shrink import (
+from cerify.equivalence.generate.shrink import (
     QueryOperations,
     Weight,
     fewer_events,

@@ -42,7 +42,7 @@ from cerify.semantics.arguments import choices
 from cerify.semantics.errors import InputError
 from cerify.semantics.events import TYPE, Match
 from cerify.semantics.json_events import lines_of, parse_json
-from cerify.semantics.sase.reading import Reading
+from cerify.semantics.readings import Reading
 from cerify.terminal import printable, shielded
 
 if TYPE_CHECKING:

@@ -32,9 +32,9 @@ from cerify.semantics.predicates import (
     Predicate,
     show_predicate,
 )
+from cerify.semantics.readings import STANDARD
 from cerify.semantics.row_pattern.denote import LabelAttempt, Labelling, RowLabel, Traced, visible_rows
 from cerify.semantics.row_pattern.interpreter import RowOutput, RowStepBudget, condition_text
-from cerify.semantics.row_pattern.reading import STANDARD
 from cerify.semantics.row_pattern.syntax import MatchRecognize, show_expression
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.clauses import blocks_of, queries_of

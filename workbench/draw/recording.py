@@ -46,13 +46,12 @@ from cerify.semantics.errors import BudgetExceeded, InternalError, Unsupported
 from cerify.semantics.event_expressions.syntax import Expression
 from cerify.semantics.events import Bindings, Match, Stream, Valuation, bindings_of
 from cerify.semantics.predicates import show_value
+from cerify.semantics.readings import DECIDED, STANDARD, Reading
 from cerify.semantics.row_pattern.denote import Frame, value, visible_rows
 from cerify.semantics.row_pattern.interpreter import RowOutput, condition_text, labels_text
-from cerify.semantics.row_pattern.reading import STANDARD
 from cerify.semantics.row_pattern.scalars import column_values
 from cerify.semantics.row_pattern.syntax import MatchRecognize
 from cerify.semantics.sase import syntax as sase
-from cerify.semantics.sase.reading import DECIDED, Reading
 
 N = TypeVar("N")
 NodeKind = Literal["bottom", "output", "union"]

@@ -15,7 +15,7 @@ from dataclasses import replace
 from cerify.automata.evaluate.evaluation_plan import evaluation_plan
 from cerify.automata.evaluate.streaming import evaluate_plan
 from cerify.semantics.arguments import Budget
-from cerify.semantics.cel.across_keys import AcrossKeys, advice
+from cerify.semantics.cel.check import AcrossKeys, advice
 from cerify.semantics.cel.denote import same_key
 from cerify.semantics.cel.syntax import OPERATORS, Formula
 from cerify.semantics.errors import BudgetExceeded, Unsupported

@@ -28,6 +28,7 @@ from cerify.explanations.explanation import (
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
 from cerify.semantics.events import ComplexEvent, Stream
+from cerify.semantics.readings import STANDARD
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.denote import (
     LabelAttempt,
@@ -40,7 +41,6 @@ from cerify.semantics.row_pattern.denote import (
     visible_rows,
 )
 from cerify.semantics.row_pattern.interpreter import RowOutput, RowStepBudget, condition_text, find_matches, labels_text
-from cerify.semantics.row_pattern.reading import STANDARD
 from cerify.semantics.row_pattern.scalars import NumberedMatch
 from cerify.semantics.row_pattern.syntax import MatchRecognize, show_pattern
 from cerify.terminal import printable

@@ -48,11 +48,11 @@ from cerify.semantics.arguments import Budget, check_time
 from cerify.semantics.errors import BudgetExceeded, InputError
 from cerify.semantics.events import TIME, Bindings, ComplexEvent, Match, Stream, bindings_of, result_of
 from cerify.semantics.predicates import Predicate, mentions, satisfied
+from cerify.semantics.readings import DECIDED, Operations, Reading
 from cerify.semantics.sase import clauses
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.check import problems, require_wellformed
 from cerify.semantics.sase.clauses import blocks_of, queries_of
-from cerify.semantics.sase.reading import DECIDED, Operations, Reading
 from cerify.semantics.sase.syntax import (
     Tree,
     show,

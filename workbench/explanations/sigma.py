@@ -24,11 +24,10 @@ from cerify.explanations.explanation import (
     nearest,
 )
 from cerify.semantics.eql import syntax as eql
-from cerify.semantics.eql.conditions import condition_test, own_values_of
-from cerify.semantics.eql.functions import fold
-from cerify.semantics.eql.reading import EqlReading
+from cerify.semantics.eql.conditions import condition_test, fold, own_values_of
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import ComplexEvent, Event, Stream
+from cerify.semantics.readings import EqlReading
 from cerify.semantics.schemas import NULL, field_name
 from cerify.semantics.sigma.denote import (
     COMPARE,

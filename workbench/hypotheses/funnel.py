@@ -23,8 +23,7 @@ from cerify.hypotheses.interpretation import (
 from cerify.semantics.arguments import Budget
 from cerify.semantics.cel.syntax import AttributeWindow, EventWindow, TimeWindow, Window
 from cerify.semantics.events import Event, Match, Stream
-from cerify.semantics.funnel_queries import KeyedQuestion, answer_by_key, query_constructs
-from cerify.semantics.funnel_steps import FunnelQuestion, FunnelStep
+from cerify.semantics.funnel_queries import FunnelQuestion, FunnelStep, KeyedQuestion, answer_by_key, query_constructs
 from cerify.semantics.funnels import FUNNEL_MODES
 
 CHAIN = "chain"

@@ -14,12 +14,12 @@ from cerify.semantics import trees
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.events import Match, Stream
+from cerify.semantics.readings import STANDARD, RowReading
 from cerify.semantics.row_pattern import denote, interpreter
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.check import require_wellformed
 from cerify.semantics.row_pattern.denote import Frame, Labelling, MatchAt, Meaning, Row, RowMatch
 from cerify.semantics.row_pattern.interpreter import RowOutput
-from cerify.semantics.row_pattern.reading import STANDARD, RowReading
 from cerify.semantics.row_pattern.scalars import NumberedMatch, columns_of, key_value, resolved
 from cerify.semantics.row_pattern.syntax import MatchRecognize, RowSkip, features
 

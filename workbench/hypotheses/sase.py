@@ -34,12 +34,12 @@ from cerify.semantics.arguments import Budget, choices
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Bindings, Event, Match, Stream
 from cerify.semantics.predicates import Predicate
+from cerify.semantics.readings import NO_OPERATIONS, Operations, Reading
 from cerify.semantics.sase import clauses, interpreter
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.check import require_wellformed
 from cerify.semantics.sase.clauses import CONSTRUCTS, blocks_of, queries_of, source_of
 from cerify.semantics.sase.denote import Chosen, Counted, Edge, SaseAbsences, SaseDefinition, placed, value_of
-from cerify.semantics.sase.reading import NO_OPERATIONS, Operations, Reading
 
 STRATEGIES: dict[str, sase.Strategy] = {
     "strict": "strict_contiguity",

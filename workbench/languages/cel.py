@@ -40,14 +40,14 @@ from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.parsing import UNITS_REWRITTEN
 from cerify.semantics.predicates import Problem
-from cerify.semantics.sase.reading import Reading
+from cerify.semantics.readings import Reading
 
 if TYPE_CHECKING:
     from cerify.automata.cea.model import CEA
     from cerify.draw.diagram import Diagram
     from cerify.draw.recording import Recording
     from cerify.equivalence.generate.generator import Generator
-    from cerify.equivalence.shrink.shrink import QueryOperations
+    from cerify.equivalence.generate.shrink import QueryOperations
     from cerify.equivalence.verdict import Certificate, Verdict
     from cerify.explanations.explanation import Explainer
     from cerify.hypotheses.interpretation import Interpretation
@@ -89,7 +89,7 @@ class CelSyntax(Syntax[Formula]):
     )
 
     def surprises(self, query: Formula, S: Stream | None) -> Iterator[Problem]:
-        from cerify.semantics.cel.across_keys import across_keys
+        from cerify.semantics.cel.check import across_keys
 
         if not (found := list(across_keys(query))):
             return iter(())  # the usual case: the evaluator of examples is not imported
@@ -99,8 +99,7 @@ class CelSyntax(Syntax[Formula]):
 
     def check(self, query: Formula, schema: Schema | None) -> Checked:
         from cerify.equivalence.decide.cel import satisfiable, vacuous
-        from cerify.semantics.cel.across_keys import across_keys
-        from cerify.semantics.cel.check import beyond_star, is_unary, unused
+        from cerify.semantics.cel.check import across_keys, beyond_star, is_unary, unused
         from cerify.semantics.cel.denote import find_named_atoms
 
         unary, beyond = is_unary(query), sorted(beyond_star(query))
@@ -181,7 +180,7 @@ class CelCases(Cases[Formula]):
     """The random cases of CEL."""
 
     def operations(self) -> QueryOperations[Formula]:
-        from cerify.equivalence.shrink.cel import CEL
+        from cerify.equivalence.generate.cel import CEL
 
         return CEL
 

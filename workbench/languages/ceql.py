@@ -24,12 +24,11 @@ from cerify.languages.language import (
 )
 from cerify.semantics.arguments import Budget
 from cerify.semantics.cel.syntax import Formula
-from cerify.semantics.ceql.parse import parse
-from cerify.semantics.ceql.syntax import CeqlQuery, show
+from cerify.semantics.ceql.syntax import CeqlQuery, parse, show
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.predicates import Problem
-from cerify.semantics.sase.reading import Reading
+from cerify.semantics.readings import Reading
 from cerify.semantics.values import Value
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from cerify.automata.dfa.model import DFA
     from cerify.draw.recording import Recording
     from cerify.equivalence.generate.generator import Generator
-    from cerify.equivalence.shrink.shrink import QueryOperations
+    from cerify.equivalence.generate.shrink import QueryOperations
     from cerify.explanations.explanation import Explainer
     from cerify.languages.language import Streamed
 
@@ -112,14 +111,14 @@ class CeqlCases(Cases[CeqlQuery]):
     """The random cases of CEQL."""
 
     def operations(self) -> QueryOperations[CeqlQuery]:
-        from cerify.equivalence.shrink.ceql import CEQL
+        from cerify.equivalence.generate.ceql import CEQL
 
         return CEQL
 
     def generator(self) -> Generator[CeqlQuery]:
-        from cerify.equivalence.generate.ceql import CEQL
+        from cerify.equivalence.generate.ceql import CEQL_GENERATOR
 
-        return CEQL
+        return CEQL_GENERATOR
 
 
 class CeqlDeciders(Deciders[CeqlQuery]):

@@ -29,13 +29,13 @@ from cerify.semantics.core_cel.parse import parse
 from cerify.semantics.core_cel.syntax import OPERATORS, CoreLast, CoreMax, CoreNext, CoreStrict, Formula, show, size
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Schema, Stream
-from cerify.semantics.sase.reading import Reading
+from cerify.semantics.readings import Reading
 
 if TYPE_CHECKING:
     from cerify.automata.cea.model import CEA
     from cerify.draw.recording import Recording
     from cerify.equivalence.generate.generator import Generator
-    from cerify.equivalence.shrink.shrink import QueryOperations
+    from cerify.equivalence.generate.shrink import QueryOperations
     from cerify.equivalence.verdict import Bounded, Different, Undecided
     from cerify.explanations.explanation import Explainer
     from cerify.hypotheses.interpretation import Interpretation
@@ -146,7 +146,7 @@ class CoreCases(Cases[Formula]):
     """The random cases of core-CEL."""
 
     def operations(self) -> QueryOperations[Formula]:
-        from cerify.equivalence.shrink.core_cel import CORE_CEL
+        from cerify.equivalence.generate.core_cel import CORE_CEL
 
         return CORE_CEL
 

@@ -34,14 +34,14 @@ from cerify.semantics.errors import BudgetExceeded, Span, Unsupported
 from cerify.semantics.events import TIME, Event, Match, Schema, Stream
 from cerify.semantics.packages import installed
 from cerify.semantics.predicates import Problem
-from cerify.semantics.sase.reading import Reading
+from cerify.semantics.readings import Reading
 from cerify.semantics.schemas import NO_CATEGORY
 from cerify.semantics.trees import children, subtrees
 from cerify.semantics.values import Value, joined, value_type_of
 
 if TYPE_CHECKING:
     from cerify.equivalence.generate.generator import Generator
-    from cerify.equivalence.shrink.shrink import QueryOperations
+    from cerify.equivalence.generate.shrink import QueryOperations
     from cerify.equivalence.verdict import Certificate, Verdict
     from cerify.explanations.explanation import Explainer
     from cerify.explanations.near_misses import NearMissReport
@@ -178,14 +178,14 @@ class EqlCases(Cases[eql.EqlQuery]):
     """The random cases of EQL."""
 
     def operations(self) -> QueryOperations[eql.EqlQuery]:
-        from cerify.equivalence.shrink.eql import EQL
+        from cerify.equivalence.generate.eql import EQL
 
         return EQL
 
     def generator(self) -> Generator[eql.EqlQuery]:
-        from cerify.equivalence.generate.eql import EQL
+        from cerify.equivalence.generate.eql import EQL_GENERATOR
 
-        return EQL
+        return EQL_GENERATOR
 
 
 class EqlDeciders(Deciders[eql.EqlQuery]):

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from cerify.automata.dfa.parametric import Symbolic
     from cerify.draw.recording import Recording
     from cerify.equivalence.generate.generator import Generator
-    from cerify.equivalence.shrink.shrink import QueryOperations
+    from cerify.equivalence.generate.shrink import QueryOperations
     from cerify.equivalence.verdict import Certificate, Verdict
     from cerify.explanations.explanation import Explainer
     from cerify.hypotheses.interpretation import Interpretation
@@ -169,7 +169,7 @@ class ExpressionCases(Cases[Expression]):
     """The random cases of event expressions."""
 
     def operations(self) -> QueryOperations[Expression]:
-        from cerify.equivalence.shrink.event_expressions import EVENT_EXPRESSION
+        from cerify.equivalence.generate.expressions import EVENT_EXPRESSION
 
         return EVENT_EXPRESSION
 

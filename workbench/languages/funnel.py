@@ -12,6 +12,7 @@ from cerify.semantics.errors import IllFormed, Unsupported
 from cerify.semantics.events import TIME, Match, Schema, Stream
 from cerify.semantics.funnel_queries import (
     CLICKHOUSE_CALL,
+    FunnelQuestion,
     KeyedQuestion,
     SequenceQuestion,
     answer_by_key,
@@ -20,12 +21,11 @@ from cerify.semantics.funnel_queries import (
     show_keyed_question,
     step_problems,
 )
-from cerify.semantics.funnel_steps import FunnelQuestion
 from cerify.semantics.predicates import Problem, find_nearest_name
 
 if TYPE_CHECKING:
     from cerify.equivalence.generate.generator import Generator
-    from cerify.equivalence.shrink.shrink import QueryOperations
+    from cerify.equivalence.generate.shrink import QueryOperations
     from cerify.hypotheses.interpretation import Interpretation
 
 
@@ -84,14 +84,14 @@ class FunnelCases(Cases[KeyedQuestion]):
     """The random cases of funnels, and the operations that simplify funnels."""
 
     def operations(self) -> QueryOperations[KeyedQuestion]:
-        from cerify.equivalence.shrink.funnels import FUNNELS
+        from cerify.equivalence.generate.funnels import FUNNELS
 
         return FUNNELS
 
     def generator(self) -> Generator[KeyedQuestion]:
-        from cerify.equivalence.generate.funnels import FUNNELS
+        from cerify.equivalence.generate.funnels import FUNNEL_GENERATOR
 
-        return FUNNELS
+        return FUNNEL_GENERATOR
 
 
 def _why_not(query: KeyedQuestion, schema: Schema | None, options: Options) -> Unsupported | None:

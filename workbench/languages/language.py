@@ -32,12 +32,10 @@ from cerify.equivalence.verdict import Claim, Level, Order
 from cerify.semantics.arguments import MOST, Budget, Selection, parse_reading, require_kind, require_whole
 from cerify.semantics.cel.denote import Predicates
 from cerify.semantics.cel.syntax import TimeWindow
-from cerify.semantics.eql.reading import ELASTIC, EqlReading
 from cerify.semantics.errors import IllFormed, InputError, MissingPackage, Unsupported, errors_in
 from cerify.semantics.events import Event, Match, Schema, Stream
 from cerify.semantics.predicates import Problem
-from cerify.semantics.row_pattern.reading import STANDARD, RowReading
-from cerify.semantics.sase.reading import DECIDED, Operations, Reading
+from cerify.semantics.readings import DECIDED, ELASTIC, STANDARD, EqlReading, Operations, Reading, RowReading
 from cerify.semantics.sigma.reading import SPECIFICATION, SigmaReading
 from cerify.semantics.trees import Operator, node_word, subtrees
 from cerify.semantics.values import Value, plain
@@ -51,7 +49,7 @@ if TYPE_CHECKING:
     from cerify.draw.diagram import Diagram
     from cerify.draw.recording import Recording
     from cerify.equivalence.generate.generator import Generator
-    from cerify.equivalence.shrink.shrink import QueryOperations
+    from cerify.equivalence.generate.shrink import QueryOperations
     from cerify.equivalence.verdict import Bounded, Certificate, Different, Undecided, Verdict
     from cerify.explanations.explanation import Explainer
     from cerify.explanations.near_misses import NearMissReport

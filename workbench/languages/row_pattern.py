@@ -30,6 +30,7 @@ from cerify.semantics.arguments import Budget, too_many_matches
 from cerify.semantics.errors import BudgetExceeded, MissingPackage, Unsupported
 from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.predicates import Problem
+from cerify.semantics.readings import STANDARD, Reading
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.check import (
     WHOLE,
@@ -42,7 +43,6 @@ from cerify.semantics.row_pattern.check import (
 )
 from cerify.semantics.row_pattern.interpreter import OutputRow, RowOutput, labels_of
 from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.reading import STANDARD
 from cerify.semantics.row_pattern.scalars import NumberedMatch
 from cerify.semantics.row_pattern.syntax import (
     ROW,
@@ -54,7 +54,6 @@ from cerify.semantics.row_pattern.syntax import (
     show_expression,
     show_pattern,
 )
-from cerify.semantics.sase.reading import Reading
 from cerify.semantics.trees import subtrees
 from cerify.semantics.values import Value, plain
 
@@ -66,7 +65,7 @@ if TYPE_CHECKING:
     from cerify.draw.diagram import Diagram
     from cerify.draw.recording import Recording
     from cerify.equivalence.generate.generator import Generator
-    from cerify.equivalence.shrink.shrink import QueryOperations
+    from cerify.equivalence.generate.shrink import QueryOperations
     from cerify.equivalence.verdict import Certificate, Different, Level, Undecided, Verdict
     from cerify.explanations.explanation import Explainer
     from cerify.hypotheses.interpretation import Interpretation
@@ -286,7 +285,7 @@ class RowCases(Cases[MatchRecognize]):
     """The random cases of MATCH_RECOGNIZE."""
 
     def operations(self) -> QueryOperations[MatchRecognize]:
-        from cerify.equivalence.shrink.row_pattern import ROW_PATTERN
+        from cerify.equivalence.generate.row_pattern import ROW_PATTERN
 
         return ROW_PATTERN
 

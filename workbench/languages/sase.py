@@ -27,10 +27,10 @@ from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Match, Schema, Stream
 from cerify.semantics.parsing import UNITS_REWRITTEN
 from cerify.semantics.predicates import Problem
+from cerify.semantics.readings import Reading
 from cerify.semantics.sase.check import missing_columns, problems, require_typed, require_wellformed
 from cerify.semantics.sase.clauses import blocks_of, constructs, queries_of
 from cerify.semantics.sase.parse import parse
-from cerify.semantics.sase.reading import Reading
 from cerify.semantics.sase.syntax import Program, SaseQuery, SaseWindow, Tree, show
 from cerify.semantics.values import Value
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from cerify.draw.diagram import Diagram
     from cerify.draw.recording import Recording
     from cerify.equivalence.generate.generator import Generator
-    from cerify.equivalence.shrink.shrink import QueryOperations
+    from cerify.equivalence.generate.shrink import QueryOperations
     from cerify.explanations.explanation import Explainer
     from cerify.hypotheses.interpretation import Interpretation
     from cerify.languages.language import Streamed
@@ -81,7 +81,7 @@ class SaseSyntax(Syntax[Tree]):
     }
 
     def constants(self, query: Tree) -> list[Value]:
-        from cerify.equivalence.shrink.sase import SASE
+        from cerify.equivalence.generate.sase import SASE
 
         blocks = [q for part in queries_of(query) for q in blocks_of(part)]
         windows = [q.within.seconds for q in blocks if q.within is not None]
@@ -106,7 +106,7 @@ class SaseSyntax(Syntax[Tree]):
         return Checked(fragment, "\n".join(lines), problems(query, schema))
 
     def stream_problems(self, query: Tree, S: Stream) -> Iterable[Problem]:
-        from cerify.semantics.sase.open_matches import keyless_events
+        from cerify.semantics.sase.interpreter import keyless_events
 
         return keyless_events(query, S)
 
@@ -121,7 +121,7 @@ class SaseEvaluators(Evaluators[Tree]):
     """The evaluators of SASE+."""
 
     def open_test(self, query: Tree, S: Stream, options: Options) -> Callable[[Match], bool] | None:
-        from cerify.semantics.sase.open_matches import open_test
+        from cerify.semantics.sase.interpreter import open_test
 
         return open_test(query, S, options.reading)
 
@@ -165,7 +165,7 @@ class SaseCases(Cases[Tree]):
     """The random cases of SASE+."""
 
     def operations(self) -> QueryOperations[Tree]:
-        from cerify.equivalence.shrink.sase import SASE
+        from cerify.equivalence.generate.sase import SASE
 
         return SASE
 

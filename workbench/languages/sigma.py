@@ -29,7 +29,7 @@ from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
 from cerify.semantics.events import TIME, Event, Match, Schema, Stream, result_of
 from cerify.semantics.packages import installed
 from cerify.semantics.predicates import Problem, find_nearest_name
-from cerify.semantics.sase.reading import Reading
+from cerify.semantics.readings import Reading
 from cerify.semantics.schemas import NULL, ObservedSchema, attribute_of, field_name
 from cerify.semantics.sigma import syntax as sigma
 from cerify.semantics.sigma.denote import SigmaAlert, alerts_of
@@ -40,7 +40,7 @@ from cerify.semantics.values import Value
 
 if TYPE_CHECKING:
     from cerify.equivalence.generate.generator import Generator
-    from cerify.equivalence.shrink.shrink import QueryOperations
+    from cerify.equivalence.generate.shrink import QueryOperations
     from cerify.equivalence.verdict import Certificate, Verdict
     from cerify.explanations.explanation import Explainer
     from cerify.hypotheses.interpretation import Interpretation
@@ -221,7 +221,7 @@ class SigmaCases(Cases[sigma.SigmaQuery]):
     """The random cases of Sigma, and the operations that simplify rules."""
 
     def operations(self) -> QueryOperations[sigma.SigmaQuery]:
-        from cerify.equivalence.shrink.sigma import SIGMA
+        from cerify.equivalence.generate.sigma import SIGMA
 
         return SIGMA
 

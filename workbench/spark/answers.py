@@ -22,7 +22,7 @@ from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.cel.denote import NO_PREDICATES, Predicates
 from cerify.semantics.errors import CerifyError, InputError, InternalError, Unsupported
 from cerify.semantics.events import TIME
-from cerify.semantics.match_tables import match_schema
+from cerify.semantics.match_frames import match_schema
 from cerify.semantics.predicates import Term
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.check import value_type

@@ -17,7 +17,7 @@ from cerify.automata.evaluate.scope_columns import decreasing_rows
 from cerify.semantics.arrow_types import numbers_of_decimals
 from cerify.semantics.errors import BudgetExceeded, CerifyError, InputError
 from cerify.semantics.events import TIME, TYPE, Schema
-from cerify.semantics.match_tables import NO_MATCHES, RESULT, match_schema
+from cerify.semantics.match_frames import NO_MATCHES, RESULT, match_schema
 from cerify.semantics.tables import fitted_table
 from cerify.semantics.time_columns import UNIT_NAMES, unit_of
 

@@ -35,7 +35,7 @@ from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import BudgetExceeded, CerifyError, Unsupported, errors_in
 from cerify.semantics.events import TIME, Bindings, Match, Schema, Stream, result_of
 from cerify.semantics.json_events import schema_of_json
-from cerify.semantics.match_tables import RESULT, table_of_matches, table_of_positions
+from cerify.semantics.match_frames import RESULT, table_of_matches, table_of_positions
 from cerify.semantics.predicates import satisfied
 from cerify.semantics.sase import clauses
 from cerify.semantics.sase import syntax as sase

@@ -30,7 +30,7 @@ from cerify.semantics.arguments import require_keywords
 from cerify.semantics.cel.denote import NO_PREDICATES, Predicates
 from cerify.semantics.errors import CerifyError, InputError
 from cerify.semantics.events import Schema
-from cerify.semantics.match_tables import match_schema
+from cerify.semantics.match_frames import match_schema
 from cerify.spark.answers import NAME, result_type, with_typed_results
 from cerify.spark.batch import answer_schema, count_kinds, with_named_predicates
 from cerify.spark.columns import (

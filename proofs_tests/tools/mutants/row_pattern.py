@@ -31,12 +31,12 @@ from cerify.semantics import trees
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, CerifyError
 from cerify.semantics.events import Match, Stream
+from cerify.semantics.readings import RowReading
 from cerify.semantics.row_pattern import denote, interpreter
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.check import require_wellformed
 from cerify.semantics.row_pattern.denote import Frame, Labelling, MatchAt, Row, RowMatch
 from cerify.semantics.row_pattern.interpreter import OutputRow
-from cerify.semantics.row_pattern.reading import RowReading
 from cerify.semantics.row_pattern.scalars import NumberedMatch
 from cerify.semantics.row_pattern.syntax import (
     MatchRecognize,

@@ -12,6 +12,7 @@ from cerify.semantics.arguments import Budget, vary_reading
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import TIME, Bindings, Event, Match, Stream, result_of
 from cerify.semantics.predicates import Arithmetic, Attribute, Predicate, Term, mapped_predicate, satisfied
+from cerify.semantics.readings import DECIDED, NO_OPERATIONS, Operation, Operations, Reading
 from cerify.semantics.sase import clauses, interpreter
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.denote import (
@@ -27,7 +28,6 @@ from cerify.semantics.sase.denote import (
     value_of,
 )
 from cerify.semantics.sase.interpreter import Finder, positions_of
-from cerify.semantics.sase.reading import DECIDED, NO_OPERATIONS, Operation, Operations, Reading
 from cerify.semantics.sase.syntax import names_of
 from cerify.semantics.values import Value
 from proofs_tests.tools.mutants.mutant import Mutant, drawn

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from cerify.semantics.arguments import vary_reading
 from cerify.semantics.events import Event, Schema, Stream
-from cerify.semantics.row_pattern.reading import STANDARD
+from cerify.semantics.readings import STANDARD
 from cerify.semantics.row_pattern.scalars import columns_in
 from cerify.semantics.row_pattern.syntax import ROW
 from cerify.semantics.values import Value

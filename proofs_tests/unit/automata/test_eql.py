@@ -15,9 +15,9 @@ from cerify.semantics.arguments import Budget
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.denote import matches_of
 from cerify.semantics.eql.parse import parse
-from cerify.semantics.eql.reading import ELASTIC, ENDGAME, EqlReading
 from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
 from cerify.semantics.events import Event, Match, Stream
+from cerify.semantics.readings import ELASTIC, ENDGAME, EqlReading
 from proofs_tests.support import sampled
 
 # ---- eql kernel ----

@@ -26,11 +26,11 @@ from cerify.semantics.arguments import Budget, vary_reading
 from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
 from cerify.semantics.events import Bindings, Event, Match, Stream
 from cerify.semantics.json_events import schema_of_json, stream_of_json
+from cerify.semantics.readings import DECIDED, Operation, Reading
 from cerify.semantics.sase import denote, interpreter
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.clauses import blocks_of, queries_of
 from cerify.semantics.sase.parse import parse
-from cerify.semantics.sase.reading import DECIDED, Operation, Reading
 from cerify.semantics.values import Value
 from proofs_tests.claims import sase_by_cel
 from proofs_tests.support import sampled, sealed

@@ -15,7 +15,7 @@ from cerify.automata.evaluate.evaluation_plan import batch_scope
 from cerify.automata.evaluate.parallel import ParallelEvaluator
 from cerify.automata.evaluate.readable import ReadableCelEvaluator
 from cerify.automata.evaluator import Evaluator
-from cerify.semantics.cel.across_keys import across_keys
+from cerify.semantics.cel.check import across_keys
 from cerify.semantics.cel.denote import meaning, sup
 from cerify.semantics.cel.interpreter import matches_of
 from cerify.semantics.cel.parse import parse

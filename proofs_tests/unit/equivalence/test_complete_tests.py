@@ -11,8 +11,16 @@ from click.testing import CliRunner
 
 from cerify.cli import cerify
 from cerify.conformance.cases import load
-from cerify.equivalence.complete_keyed_tests import KeyedTest, keyed_tests
-from cerify.equivalence.complete_tests import Letter, MarkedDFA, Types, marked_dfa, minimal, vectors
+from cerify.equivalence.complete_tests import (
+    KeyedTest,
+    Letter,
+    MarkedDFA,
+    Types,
+    keyed_tests,
+    marked_dfa,
+    minimal,
+    vectors,
+)
 from cerify.equivalence.decide.keys_and_windows import Real
 from cerify.semantics.cel.interpreter import complex_events
 from cerify.semantics.cel.parse import parse

@@ -17,12 +17,19 @@ import cerify
 from cerify.equivalence.decide.checker import flaw
 from cerify.equivalence.decide.general import compare_formulas
 from cerify.equivalence.eql.checker import find_flaw
-from cerify.equivalence.eql.decide import Asked, Same, compare_rules, find_counterexample
+from cerify.equivalence.eql.decide import (
+    Asked,
+    Moment,
+    Same,
+    SlotRule,
+    compare_rules,
+    find_counterexample,
+    step_rules,
+    times_of,
+)
 from cerify.equivalence.eql.letters import FilterAlphabet
 from cerify.equivalence.eql.mutants import mutants_of
-from cerify.equivalence.eql.slots import SlotRule, step_rules
 from cerify.equivalence.eql.texts import SearchLimit, TooManyTexts, exact, find_text, wild
-from cerify.equivalence.eql.times import Moment, times_of
 from cerify.equivalence.eql.translate import cel_to_eql, eql_to_cel, eql_to_rows, eql_to_sase, sase_to_eql
 from cerify.equivalence.generate.eql import PROFILES, random_log, random_query
 from cerify.equivalence.verdict import Certificate, Claim, Contained, Different, Equivalent, Undecided
@@ -30,9 +37,8 @@ from cerify.languages import language_named
 from cerify.semantics.arguments import Budget
 from cerify.semantics.cel.parse import parse as parse_cel
 from cerify.semantics.eql import syntax as eql
-from cerify.semantics.eql.conditions import filter_test
+from cerify.semantics.eql.conditions import filter_test, fold, same_folded
 from cerify.semantics.eql.denote import matches_of
-from cerify.semantics.eql.functions import fold, same_folded
 from cerify.semantics.eql.parse import parse
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
 from cerify.semantics.events import TIME, Event, Match, Schema, Stream

@@ -9,17 +9,16 @@ from typing import Any
 
 import pytest
 
-from cerify.equivalence.generate.cel import EVERYTHING, TYPED, case
+from cerify.equivalence.generate import cel as shrink_cel
+from cerify.equivalence.generate import expressions, row_pattern
+from cerify.equivalence.generate.cel import CEL, EVERYTHING, TYPED, case
+from cerify.equivalence.generate.funnels import FUNNELS
 from cerify.equivalence.generate.sase import EVERYTHING as SASE_EVERYTHING
+from cerify.equivalence.generate.sase import SASE
 from cerify.equivalence.generate.sase import case as case_sase
+from cerify.equivalence.generate.shrink import shrink, ways, weight
+from cerify.equivalence.generate.sigma import SIGMA
 from cerify.equivalence.rewrite.trees import mapped
-from cerify.equivalence.shrink import cel as shrink_cel
-from cerify.equivalence.shrink import event_expressions, row_pattern
-from cerify.equivalence.shrink.cel import CEL
-from cerify.equivalence.shrink.funnels import FUNNELS
-from cerify.equivalence.shrink.sase import SASE
-from cerify.equivalence.shrink.shrink import shrink, ways, weight
-from cerify.equivalence.shrink.sigma import SIGMA
 from cerify.semantics.cel import denote
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.interpreter import Interpreter
@@ -31,12 +30,12 @@ from cerify.semantics.event_expressions.parse import parse as parse_expression
 from cerify.semantics.event_expressions.syntax import show as show_expression
 from cerify.semantics.events import Event, Schema, Stream
 from cerify.semantics.funnel_queries import parse_keyed_question, show_keyed_question
+from cerify.semantics.readings import Reading
 from cerify.semantics.row_pattern.parse import parse as parse_rows
 from cerify.semantics.sase import denote as denote_sase
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.interpreter import matches_of
 from cerify.semantics.sase.parse import parse as parse_sase
-from cerify.semantics.sase.reading import Reading
 from cerify.semantics.sase.syntax import show as show_sase
 from cerify.semantics.trees import children, rebuilt
 from proofs_tests.support import sampled, stream
@@ -287,7 +286,7 @@ def test_a_smaller_window_is_simpler(unit: str) -> None:
     ("text", "complexity"), [("<3> a", 3), ("every <3> a", 3), ("a(1, X)", 2), ("p(I) := a(I); p(1)", 3)]
 )
 def test_numbers_and_arguments_of_an_expression_count(text: str, complexity: int) -> None:
-    assert event_expressions.complexity(parse_expression(text)) == complexity
+    assert expressions.complexity(parse_expression(text)) == complexity
 
 
 @pytest.mark.parametrize(
@@ -322,12 +321,12 @@ def test_a_funnel_gets_smaller(text: str, differs: Callable[[Any], bool], smalle
 
 @pytest.mark.parametrize("operator", ["relative", "prior", "sequence"])
 def test_an_operand_is_left_out(operator: str) -> None:
-    smaller = map(show_expression, event_expressions.smaller_expressions(parse_expression(f"{operator}(a, b, c)")))
+    smaller = map(show_expression, expressions.smaller_expressions(parse_expression(f"{operator}(a, b, c)")))
     assert {f"{operator}(b, c)", f"{operator}(a, c)", f"{operator}(a, b)"} <= set(smaller)
 
 
 def test_an_event_type_is_no_operator() -> None:
-    assert event_expressions.operators(parse_expression("relative(a, b)")) == {"relative"}
+    assert expressions.operators(parse_expression("relative(a, b)")) == {"relative"}
 
 
 @pytest.mark.parametrize(

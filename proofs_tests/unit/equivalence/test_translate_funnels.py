@@ -8,17 +8,20 @@ from random import Random
 import pytest
 
 import cerify
-from cerify.equivalence.rewrite.translate.clickhouse_calls import parse_call
-from cerify.equivalence.rewrite.translate.from_clickhouse import DIFFERENCES, call_to_cel, call_to_row_pattern
-from cerify.equivalence.rewrite.translate.funnel_cel import chain_of, query_text
-from cerify.equivalence.rewrite.translate.funnel_sql import DIALECTS, funnel_sql
+from cerify.equivalence.rewrite.translate_clickhouse import DIFFERENCES, call_to_cel, call_to_row_pattern, parse_call
+from cerify.equivalence.rewrite.translate_funnels import DIALECTS, chain_of, funnel_sql, query_text
 from cerify.funnels import answer_question
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import CerifyError, ParseError, Unsupported
-from cerify.semantics.funnel_queries import parse_keyed_question
-from cerify.semantics.funnel_steps import FunnelQuestion, parse_step, parse_window
-from cerify.semantics.funnels import FUNNEL_MODES, ChainReading, Rows, deepest_chain
-from cerify.semantics.sequence_patterns import parse_sequence_pattern, sequence_count
+from cerify.semantics.funnel_queries import FunnelQuestion, parse_keyed_question, parse_step, parse_window
+from cerify.semantics.funnels import (
+    FUNNEL_MODES,
+    ChainReading,
+    Rows,
+    deepest_chain,
+    parse_sequence_pattern,
+    sequence_count,
+)
 from proofs_tests.campaigns.funnels import PATTERNS, random_rows
 from proofs_tests.support import sampled
 from proofs_tests.unit.semantics.test_funnels import rows_of

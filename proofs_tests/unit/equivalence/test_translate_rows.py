@@ -25,12 +25,11 @@ from cerify.semantics.cel.parse import parse as parse_cel
 from cerify.semantics.cel.syntax import show as show_cel
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import Event, Stream
+from cerify.semantics.readings import DECIDED, STANDARD
 from cerify.semantics.row_pattern.denote import Meaning
 from cerify.semantics.row_pattern.interpreter import RowStepBudget, find_matches, table_of
 from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.reading import STANDARD
 from cerify.semantics.row_pattern.syntax import MatchRecognize, show
-from cerify.semantics.sase.reading import DECIDED
 from proofs_tests.support import sampled
 
 PAGE = Path(__file__).parents[3] / "docs" / "guide" / "row-relations.md"

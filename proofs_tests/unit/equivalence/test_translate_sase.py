@@ -21,10 +21,10 @@ from cerify.semantics.event_expressions.interpreter import takes_place
 from cerify.semantics.event_expressions.parse import parse as parse_expression
 from cerify.semantics.event_expressions.syntax import show as show_expression
 from cerify.semantics.events import Bindings, Event, Stream
+from cerify.semantics.readings import DECIDED, Reading
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.denote import bindings
 from cerify.semantics.sase.parse import parse
-from cerify.semantics.sase.reading import DECIDED, Reading
 from cerify.semantics.sase.syntax import SaseQuery
 from proofs_tests.claims.sase_by_cel import bindings as bindings_sase_by_cel
 from proofs_tests.claims.sase_by_cel import formula_for

@@ -7,9 +7,9 @@ from typing import Any
 
 from cerify.semantics.arguments import Budget
 from cerify.semantics.events import Stream
+from cerify.semantics.readings import STANDARD, RowReading
 from cerify.semantics.row_pattern.interpreter import RowOutput, find_matches
 from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.reading import STANDARD, RowReading
 from cerify.semantics.row_pattern.scalars import NumberedMatch
 from cerify.semantics.row_pattern.syntax import ROW
 

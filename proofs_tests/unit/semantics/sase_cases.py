@@ -10,12 +10,12 @@ from typing import Any, TypeAlias
 
 from cerify.automata.nfab import moves
 from cerify.semantics.events import Bindings, Event, Stream
+from cerify.semantics.readings import Reading
 from cerify.semantics.sase import denote
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.denote import bindings
 from cerify.semantics.sase.interpreter import matches_of
 from cerify.semantics.sase.parse import parse
-from cerify.semantics.sase.reading import Reading
 from cerify.semantics.sase.syntax import STRATEGIES
 from cerify.semantics.values import Value
 from proofs_tests.tools.suites import sase as printed

@@ -8,8 +8,7 @@ import cerify
 from cerify.equivalence.verdict import Contained, Different, Equivalent, Undecided
 from cerify.languages.ceql import LANGUAGE
 from cerify.semantics.cel.syntax import show as show_cel
-from cerify.semantics.ceql.parse import parse
-from cerify.semantics.ceql.syntax import show
+from cerify.semantics.ceql.syntax import parse, show
 from cerify.semantics.errors import CerifyError, ParseError, Unsupported
 from cerify.semantics.events import Event, Stream
 

@@ -17,9 +17,9 @@ from cerify.semantics.eql.check import require_wellformed
 from cerify.semantics.eql.conditions import condition_test, filter_test, time_of, wildcards
 from cerify.semantics.eql.denote import matches_of
 from cerify.semantics.eql.parse import parse
-from cerify.semantics.eql.reading import ELASTIC, ENDGAME, EqlReading
 from cerify.semantics.errors import BudgetExceeded, IllFormed, ParseError
 from cerify.semantics.events import Event, Schema
+from cerify.semantics.readings import ELASTIC, ENDGAME, EqlReading
 from proofs_tests.support import sampled
 
 

@@ -11,15 +11,16 @@ from cerify.equivalence.generate.expressions import CORRELATED, DERIVED, MASKED,
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, InputError, Span, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.continuations import (
+from cerify.semantics.event_expressions.denote import ANY, NOTHING_BOUND, after_by_pipe, definition, expanded
+from cerify.semantics.event_expressions.interpreter import (
     FIRST_TIME,
     LAST_TIME,
     ExpressionLetter,
     Machine,
     events_to_come,
+    matches_of,
+    takes_place,
 )
-from cerify.semantics.event_expressions.denote import ANY, NOTHING_BOUND, after_by_pipe, definition, expanded
-from cerify.semantics.event_expressions.interpreter import matches_of, takes_place
 from cerify.semantics.event_expressions.parse import parse
 from cerify.semantics.event_expressions.syntax import show
 from cerify.semantics.events import Event, Match, Schema, Stream

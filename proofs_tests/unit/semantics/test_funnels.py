@@ -3,9 +3,14 @@
 import pytest
 
 from cerify.semantics.errors import BudgetExceeded, ParseError
-from cerify.semantics.funnels import FUNNEL_MODES, ChainReading, FunnelRow, Rows, deepest_chain, retention
-from cerify.semantics.sequence_patterns import (
+from cerify.semantics.funnels import (
+    FUNNEL_MODES,
+    ChainReading,
+    FunnelRow,
+    Rows,
+    deepest_chain,
     parse_sequence_pattern,
+    retention,
     sequence_count,
     sequence_match,
     show_sequence_pattern,

@@ -22,9 +22,14 @@ from cerify.equivalence.generate.expressions import (
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, Span, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.continuations import distinguished_pasts, letters
 from cerify.semantics.event_expressions.denote import NOTHING_BOUND, bound, value
-from cerify.semantics.event_expressions.interpreter import ExpressionInterpreter, compatible, takes_place
+from cerify.semantics.event_expressions.interpreter import (
+    ExpressionInterpreter,
+    compatible,
+    distinguished_pasts,
+    letters,
+    takes_place,
+)
 from cerify.semantics.event_expressions.occurrences import Occurrence, Occurrences, occurrence_tuple, occurrences
 from cerify.semantics.event_expressions.parse import parse
 from cerify.semantics.event_expressions.syntax import show

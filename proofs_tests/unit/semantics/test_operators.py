@@ -27,8 +27,7 @@ from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions import syntax as expr_operators
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.json_events import stream_of_json
-from cerify.semantics.row_pattern.reading import RowReading
-from cerify.semantics.sase.reading import Reading
+from cerify.semantics.readings import Reading, RowReading
 from cerify.semantics.trees import Operator, children, rebuilt, subtrees
 from proofs_tests.campaigns.definitions import DEFINITIONS, differing
 from proofs_tests.support import sampled

@@ -16,7 +16,7 @@ from cerify.semantics import patterns
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import ParseError
 from cerify.semantics.events import Event, Schema
-from cerify.semantics.networks import pattern_of_network
+from cerify.semantics.parsing import pattern_of_network
 from cerify.semantics.patterns import Pattern, PatternError
 from cerify.semantics.patterns import matches as matches_networks
 from cerify.semantics.predicates import (

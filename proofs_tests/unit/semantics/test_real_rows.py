@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 import cerify
 from cerify import funnel
 from cerify.languages import LANGUAGES
-from cerify.semantics.arrow_times import times_if_text, times_in_column
+from cerify.semantics.arrow_rows import times_if_text, times_in_column
 from cerify.semantics.arrow_types import VALUE_TYPES
 from cerify.semantics.errors import IllFormed, InputError, InputWarning, QueryWarning, Unsupported
 from cerify.semantics.events import Event, Schema, Stream, observed

@@ -17,12 +17,12 @@ from cerify.automata.row_pattern import compile
 from cerify.semantics.arguments import Budget, vary_reading
 from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, ParseError
 from cerify.semantics.events import Stream
+from cerify.semantics.readings import STANDARD, RowReading
 from cerify.semantics.row_pattern import denote, interpreter, scalars
 from cerify.semantics.row_pattern import syntax as row_syntax
 from cerify.semantics.row_pattern.check import require_wellformed, skip_failures
 from cerify.semantics.row_pattern.interpreter import RowOutput, RowStepBudget, find_matches
 from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.reading import STANDARD, RowReading
 from cerify.semantics.row_pattern.scalars import _like
 from cerify.semantics.row_pattern.syntax import RowSkip, RowWindow, show
 from proofs_tests.campaigns.row_patterns import compared

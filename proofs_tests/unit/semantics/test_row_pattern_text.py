@@ -13,6 +13,7 @@ import cerify
 from cerify.equivalence.generate.row_pattern import PROFILES, case
 from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, ParseError, Span, Unsupported
 from cerify.semantics.events import Match, Schema, Stream
+from cerify.semantics.readings import STANDARD, RowReading
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.check import CAST, problems, require_typed, require_wellformed, type_problems
 from cerify.semantics.row_pattern.dialects import (
@@ -23,7 +24,6 @@ from cerify.semantics.row_pattern.dialects import (
     with_meant_nulls,
 )
 from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.reading import STANDARD, RowReading
 from cerify.semantics.row_pattern.scalars import column_values, columns_of, combined, resolved
 from cerify.semantics.row_pattern.show_dialects import show_in_dialect
 from cerify.semantics.row_pattern.syntax import (

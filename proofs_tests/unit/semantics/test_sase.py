@@ -15,6 +15,7 @@ from cerify.semantics.arguments import Budget, choices, parse_reading, vary_read
 from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, Unsupported
 from cerify.semantics.events import Bindings, Event, Match, Schema, Stream
 from cerify.semantics.predicates import Arithmetic, Attribute, Constant
+from cerify.semantics.readings import Operation, Reading
 from cerify.semantics.sase import clauses, denote
 from cerify.semantics.sase.check import value_type
 from cerify.semantics.sase.clauses import beyond_cayuga, beyond_sql_ts, operators, spans, strategies, stream_of
@@ -31,7 +32,6 @@ from cerify.semantics.sase.denote import (
 )
 from cerify.semantics.sase.interpreter import matches_of
 from cerify.semantics.sase.parse import parse
-from cerify.semantics.sase.reading import Operation, Reading
 from cerify.semantics.sase.syntax import (
     Reference,
     SaseAggregate,

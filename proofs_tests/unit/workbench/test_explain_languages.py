@@ -38,9 +38,9 @@ from cerify.semantics.core_cel.interpreter import CoreInterpreter, matches_of
 from cerify.semantics.core_cel.parse import parse
 from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
 from cerify.semantics.predicates import satisfied
+from cerify.semantics.readings import STANDARD
 from cerify.semantics.row_pattern.denote import Meaning, visible_rows
 from cerify.semantics.row_pattern.interpreter import RowOutput, RowStepBudget, find_matches
-from cerify.semantics.row_pattern.reading import STANDARD
 from cerify.semantics.row_pattern.syntax import MatchRecognize, show
 from cerify.semantics.sase import clauses
 from cerify.semantics.sase import denote as denote_sase

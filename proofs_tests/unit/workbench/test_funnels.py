@@ -32,8 +32,15 @@ from cerify.semantics import files
 from cerify.semantics.errors import IllFormed, InputError, ParseError, QueryWarning, Unsupported
 from cerify.semantics.events import Event, Match, Stream, result_of
 from cerify.semantics.funnel_queries import SequenceQuestion, query_constructs
-from cerify.semantics.funnels import FUNNEL_MODES, ChainReading, FunnelRow, deepest_chain
-from cerify.semantics.sequence_patterns import longest_attempt, parse_sequence_pattern, sequence_rows
+from cerify.semantics.funnels import (
+    FUNNEL_MODES,
+    ChainReading,
+    FunnelRow,
+    deepest_chain,
+    longest_attempt,
+    parse_sequence_pattern,
+    sequence_rows,
+)
 from proofs_tests.tools.engine_board import FINDINGS
 from proofs_tests.unit.semantics.test_funnels import rows_of
 

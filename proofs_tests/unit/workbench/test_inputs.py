@@ -23,8 +23,7 @@ from cerify.plan import DefinitionEvaluator
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError
 from cerify.semantics.files import as_stream, read_stream
-from cerify.semantics.match_frames import Matches
-from cerify.semantics.match_tables import RESULT
+from cerify.semantics.match_frames import RESULT, Matches
 from cerify.semantics.values import show_time
 
 ROWS: list[dict[str, Any]] = [

@@ -23,9 +23,8 @@ from cerify.commands import engine, equiv, explain, fuzz, simplify, translate
 from cerify.commands import match as match_command
 from cerify.conformance.campaigns import DEFINITION_BUDGET, built_in, definition, plan_of
 from cerify.equivalence.differential import CampaignPlan, Checkpoint, campaign, cause
-from cerify.equivalence.generate.core_cel import CORE_CEL_PROFILES
+from cerify.equivalence.generate.core_cel import CORE_CEL, CORE_CEL_PROFILES
 from cerify.equivalence.generate.expressions import PROFILES, case
-from cerify.equivalence.shrink.core_cel import CORE_CEL
 from cerify.equivalence.verdict import Contained, Different, Equivalent, Undecided
 from cerify.explanations.event_expressions import (
     DoesNot,

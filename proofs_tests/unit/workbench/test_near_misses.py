@@ -15,7 +15,7 @@ from cerify.equivalence.generate import cel
 from cerify.explanations.across_keys import warnings_across_keys
 from cerify.explanations.near_misses import duration, near_misses
 from cerify.semantics.cel import syntax as cel_cel
-from cerify.semantics.cel.across_keys import across_keys
+from cerify.semantics.cel.check import across_keys
 from cerify.semantics.cel.interpreter import matches_of
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.syntax import SMALL, Formula, Repeat, show

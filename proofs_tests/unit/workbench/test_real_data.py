@@ -24,7 +24,7 @@ from cerify.semantics.errors import IllFormed, InputError, InputWarning, QueryWa
 from cerify.semantics.events import Event, Stream
 from cerify.semantics.files import read_stream
 from cerify.semantics.match_frames import MatchColumns, written_table
-from cerify.semantics.sase.reading import Reading
+from cerify.semantics.readings import Reading
 from cerify.semantics.stream_summary import summarized
 
 Run = Callable[..., tuple[int, str, str]]

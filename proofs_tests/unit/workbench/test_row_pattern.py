@@ -37,10 +37,10 @@ from cerify.semantics.errors import (
 )
 from cerify.semantics.events import Schema, Stream
 from cerify.semantics.match_frames import table_of_columns
+from cerify.semantics.readings import RowReading
 from cerify.semantics.row_pattern.dialects import DIALECTS, dialect_named
 from cerify.semantics.row_pattern.interpreter import RowOutput, find_matches
 from cerify.semantics.row_pattern.parse import Duration, parse
-from cerify.semantics.row_pattern.reading import RowReading
 from cerify.semantics.row_pattern.scalars import NumberedMatch
 from cerify.semantics.row_pattern.show_dialects import show_in_dialect, show_statement
 from cerify.semantics.row_pattern.statement import is_statement, parse_statement

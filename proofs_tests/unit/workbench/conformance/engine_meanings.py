@@ -19,10 +19,10 @@ from cerify.languages.language import DENOTATIONAL, Options
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import TIME, Stream
 from cerify.semantics.events import Event as SaseEvent
+from cerify.semantics.readings import STANDARD
 from cerify.semantics.row_pattern.denote import Labelling
 from cerify.semantics.row_pattern.denote import Meaning as RowsMeaning
 from cerify.semantics.row_pattern.parse import parse
-from cerify.semantics.row_pattern.reading import STANDARD
 from cerify.semantics.row_pattern.scalars import NumberedMatch
 from cerify.semantics.row_pattern.syntax import Quantified, RowVariable
 from cerify.semantics.trees import subtrees

@@ -53,7 +53,7 @@ from cerify.conformance.rule_causes import MOST_ASKED, NONE_FOUND, RuleInquiry, 
 from cerify.conformance.run import ALIKE, judge_all_again, judged_again, reconsidered, same_error, search
 from cerify.conformance.watch import AllowanceOver, DiagnosisStopped, Watch
 from cerify.equivalence.differential import CampaignPlan, judge
-from cerify.equivalence.shrink.event_expressions import without_names
+from cerify.equivalence.generate.expressions import without_names
 from cerify.languages import LANGUAGES
 from cerify.languages.language import Language
 from cerify.semantics.arguments import Budget
@@ -62,8 +62,7 @@ from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.interpreter import Interpreter
 from cerify.semantics.cel.parse import parse as parse_cel
 from cerify.semantics.errors import IllFormed, InputError, ParseError
-from cerify.semantics.event_expressions.continuations import Machine
-from cerify.semantics.event_expressions.interpreter import takes_place
+from cerify.semantics.event_expressions.interpreter import Machine, takes_place
 from cerify.semantics.event_expressions.parse import parse
 from cerify.semantics.event_expressions.parse import parse as parse_expression
 from cerify.semantics.event_expressions.syntax import show

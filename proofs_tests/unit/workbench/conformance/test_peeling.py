@@ -31,9 +31,9 @@ from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.syntax import Or
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import Match, Stream, result_of
+from cerify.semantics.readings import Reading
 from cerify.semantics.row_pattern.parse import parse as parse_rows
 from cerify.semantics.row_pattern.syntax import show, show_pattern
-from cerify.semantics.sase.reading import Reading
 from proofs_tests.support import sampled, stream
 
 # ---- peeling ----

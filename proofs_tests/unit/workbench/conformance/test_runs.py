@@ -84,8 +84,8 @@ from cerify.semantics.arguments import Budget, parse_reading
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import Event, Match, Schema, Stream
+from cerify.semantics.readings import Reading
 from cerify.semantics.row_pattern.scalars import NumberedMatch
-from cerify.semantics.sase.reading import Reading
 from cerify.semantics.values import Value
 from proofs_tests.conftest import Run
 from proofs_tests.support import stream

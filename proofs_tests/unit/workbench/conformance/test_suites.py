@@ -35,10 +35,10 @@ from cerify.semantics.event_expressions.occurrences import occurrences
 from cerify.semantics.event_expressions.parse import parse as parse_expressions
 from cerify.semantics.events import Event, Match, Stream, result_of
 from cerify.semantics.json_events import json_of_event, schema_of_json, stream_of_json
+from cerify.semantics.readings import STANDARD
 from cerify.semantics.row_pattern.denote import Meaning
 from cerify.semantics.row_pattern.interpreter import table_of
 from cerify.semantics.row_pattern.parse import parse as parse_rows
-from cerify.semantics.row_pattern.reading import STANDARD
 from cerify.semantics.sase.parse import parse as parse_sase
 from cerify.semantics.sase.syntax import show as show_sase
 from proofs_tests.support import EXAMPLES, FIGURE_1, sampled

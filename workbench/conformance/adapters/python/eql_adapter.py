@@ -3,7 +3,7 @@
     python eql_adapter.py
 
 A chain of CEL becomes `sequence by k with maxspan=10s [A where …] …`. The engine gets EQL in Elasticsearch's syntax.
-Its answers should be judged by the reading ENDGAME of cerify.semantics.eql.reading.
+Its answers should be judged by the reading ENDGAME of cerify.semantics.readings.
 """
 
 import json
@@ -12,7 +12,18 @@ from contextlib import ExitStack
 from datetime import datetime
 from typing import Any
 
-from cerify.adapter import AdapterProblem, Chain, ChainStep, Found, RunMessage, Skip, compare, on_chains, serve, version_of
+from cerify.adapter import (
+    AdapterProblem,
+    Chain,
+    ChainStep,
+    Found,
+    RunMessage,
+    Skip,
+    compare,
+    on_chains,
+    serve,
+    version_of,
+)
 
 COMPARATORS = {"=": "==", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 WORDS = frozenset("and any as by false in join macro not null of or sample sequence true until where with".split())
@@ -112,7 +123,9 @@ def search(run: RunMessage, chain: Chain) -> list[Found]:
     import eql
 
     if chain.key is not None and not all(compare(e.get(chain.key), "=", e.get(chain.key)) for e in run.values):
-        raise Skip("an event has no value for the key, which EQL needs in every event")  # in one reading, null joins null
+        raise Skip(
+            "an event has no value for the key, which EQL needs in every event"
+        )  # in one reading, null joins null
     times = run.seconds() if chain.window is not None else list(range(len(run.events)))
     rule = rule_of(chain)
     run.translate(rule)

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+from cerify.equivalence.generate.shrink import QueryOperations, dropped, varied
 from cerify.equivalence.rewrite.trees import same
-from cerify.equivalence.shrink.shrink import QueryOperations, dropped, varied
 from cerify.equivalence.sigma import attributes_in
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import TIME

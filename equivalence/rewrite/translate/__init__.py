@@ -1,1 +1,0 @@
-"""Translations between core-CEL (2017) and CEL (2021) that keep the complex events at every position."""

@@ -1,1 +1,0 @@
-"""Smaller queries and streams that still show a difference."""

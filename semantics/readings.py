@@ -1,0 +1,144 @@
+"""Readings: answers to the questions about a language that its papers, its standard or its engines leave open.
+
+Each field of a reading is a question, and its default is this project's answer. A reading is data: the definition and
+the evaluators both look at it, and each says for itself what an answer means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias
+
+from cerify.semantics.values import Value
+
+# ---------------------------------------------------------------------------------------------------------------------
+# SASE+: questions that sase07 and icde08 leave open, and a user's own aggregates.
+#
+# The reasons, and for each question a stream on which the answers differ, are in docs/decisions/sase.md.
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A choice of meaning wherever implementations of SASE+ differ.
+
+    last_kleene: a Kleene plus in last place without a condition on a[a.LEN] is a match when it stops (maximal), or
+        after each of its events (every).
+    cut_in_last_place: `!` in last place stops the Kleene plus after its first event (first), or does nothing (nothing).
+    stream_end: at the end of a finite stream a Kleene plus stops and windows are over (stops), or both wait for more
+        events (waits).
+    window: last.time - first.time < W (open), or <= W (closed).
+    kleene_skips: a Kleene plus under skip_till_next_match skips every event that it cannot select itself (own), or only
+        if the next component cannot select it either (neither).
+    negation_in_front: a negated first component looks back to the window's beginning, or to the stream's.
+    negated_series: the strategy of a negated Kleene plus determines which of its series count, or any series counts.
+    non_overlap: which of the overlapping matches of a partition is output: the match that ends first, the match that
+        starts first, or the longest match.
+    """
+
+    last_kleene: Literal["maximal", "every"] = "maximal"
+    cut_in_last_place: Literal["first", "nothing"] = "first"
+    stream_end: Literal["stops", "waits"] = "stops"
+    window: Literal["open", "closed"] = "open"
+    kleene_skips: Literal["own", "neither"] = "own"
+    negation_in_front: Literal["window", "stream"] = "window"
+    negated_series: Literal["strategy", "any"] = "strategy"
+    non_overlap: Literal["earliest_end", "earliest_start", "longest"] = "earliest_end"
+
+
+DECIDED = Reading()
+
+
+State: TypeAlias = Any
+"""The intermediate value of an operation, before `result`. Its functions agree on its type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An aggregate: `lift` turns a value into a state, `combine` joins two states, `result` turns a state into a value.
+
+    combine: associative, with the state `identity` as its neutral element.
+    """
+
+    identity: State
+    lift: Callable[[Value], State]
+    combine: Callable[[State, State], State]
+    result: Callable[[State], Value | None]
+
+
+Operations: TypeAlias = Mapping[str, Operation]
+"""Aggregates that a user registers, by name: an argument of every evaluator."""
+
+NO_OPERATIONS: Operations = MappingProxyType({})
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Questions that the standard leaves open or engines answer differently: each field of RowReading is one.
+#
+# The reasons, and for each question a clause and a table on which the answers differ, are in
+# docs/decisions/row-patterns.md.
+
+DialectName = Literal[
+    "standard", "trino", "oracle", "snowflake", "bigquery", "duckdb", "flink", "databricks", "azure"
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class RowReading:
+    """One answer to each question.
+
+    bounded_iterations: for a quantifier with an upper bound, an iteration of no rows counts like any other (counted),
+        or it ends the iterations once their least number is reached (stop), as it always does without an upper bound.
+    skip_to_nothing: AFTER MATCH SKIP TO a variable that labels no row of the match is an error, or goes to the next
+        row.
+    skip_to_first: AFTER MATCH SKIP TO the first row of the match is an error, or goes to the next row.
+    nulls: the place of NULL in an order without NULLS FIRST or NULLS LAST: above all values (high), below them (low),
+        or after them even with DESC (last).
+    empty_matches: an empty match has its own number (numbered), or the number of the match before it (unnumbered).
+    integer_division: 7 / 2 is 3 (truncated), or 3.5 (exact).
+    empty_iterations: a pattern that may match no row may be quantified (accepted), or not (refused).
+    """
+
+    bounded_iterations: Literal["counted", "stop"] = "counted"
+    skip_to_nothing: Literal["error", "next_row"] = "error"
+    skip_to_first: Literal["error", "next_row"] = "error"
+    nulls: Literal["high", "low", "last"] = "high"
+    empty_matches: Literal["numbered", "unnumbered"] = "numbered"
+    integer_division: Literal["truncated", "exact"] = "truncated"
+    empty_iterations: Literal["accepted", "refused"] = "accepted"
+
+
+STANDARD = RowReading()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The questions on which engines of EQL differ, with their answers.
+
+
+@dataclass(frozen=True, slots=True)
+class EqlReading:
+    """A choice for each point on which engines differ; the default is Elastic's choice. docs/guide/eql.md shows for
+    each point a log on which the choices differ.
+
+    case: upper and lower case differ in `==`, `!=`, `<`, `in`, `like`, keys and functions without `~` (exact), or they
+        do not (folded).
+    absent: a test of a field without a value is false, and its negation true (false); or the test and its negation have
+        no truth value (unknown).
+    null_keys: events without a value of a key join no sequence (apart), or join each other (joined).
+    maxspan: the span counts to the microsecond (exact), or is cut to whole seconds (seconds).
+    until: an `until` event ends a sequence if it is the sequence's first event or between its first and last event
+        (between), or if it is between them or the last event (last).
+    """
+
+    case: Literal["exact", "folded"] = "exact"
+    absent: Literal["false", "unknown"] = "false"
+    null_keys: Literal["apart", "joined"] = "apart"
+    maxspan: Literal["exact", "seconds"] = "exact"
+    until: Literal["between", "last"] = "between"
+
+
+ELASTIC = EqlReading()
+"""Elasticsearch's choices, from its documentation; for an `until` event at a step, from its source, SequenceMatcher."""
+ENDGAME = EqlReading("folded", "unknown", "joined", "seconds", "last")
+"""The choices of Endgame's engine in Python, whose language came before Elasticsearch's."""
