@@ -347,8 +347,7 @@ These tables show which engine has which construct right. A cell has two numbers
 how many of the failed cases a finding explains; the finding is a *defect* of the engine, or a *choice* if the link says
 so. ▲2 means that two cases that failed in the previous version now pass; ▼2 means that two cases now fail that did
 not fail before, or that the suite did not have then. A dash (–) means that the engine does not claim the feature; the
-page of its adapter says why. Features that no engine claims are left out, and so are engines that claim no feature of a
-language. In the book, tick the features that you need ([explained here](../reference/suite.md)), and a line names the
+page of its adapter says why. In the book, tick the features that you need ([explained here](../reference/suite.md)), and a line names the
 engines that have all of them right. [board.json](board.json) has the same data.
 """
 HEAT = '\n<script src="../_static/board.js" defer></script>\n'  # colours, and filters above the tables
@@ -357,7 +356,7 @@ FOUND = """
 ## Findings
 
 Each finding has a section with the smallest query and stream, the expected answer and the engine's answer. For a
-defect it also has the likely place in the engine's source. A program that uses the engine alone shows the finding.
+defect it also has the likely place in the engine's source.
 Pages without such findings: {others}.
 
 """
@@ -367,7 +366,7 @@ PROFILED = """
 This table shows what `cerify identify` found: the [axes](../guide/identify.md#axes) on which an engine departs from the
 definition. Each has the value found, and how many of the answers that depend on the axis this value explains. The last
 column lists the axes without a value: some answer contradicts each of their values, or, with a question mark, other
-answers leave open which value it is. On all other axes that could be tested, the engine follows the definition.
+answers leave open which value it is.
 
 """
 FUZZED = """
@@ -381,7 +380,7 @@ HISTORY = """
 
 A run with `cerify conform --policy` (files in `docs/findings/policies`) takes some choices of the engine as right: the
 cases that it still fails are defects. ▲14 means that 14 cases that failed in the previous version, with the same
-choices, now pass; ▼2 means that two cases now fail that did not fail before, or that the suite did not have then.
+choices, now pass.
 
 """
 
