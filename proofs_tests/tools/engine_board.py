@@ -347,8 +347,8 @@ These tables show which engine has which construct right. A cell has two numbers
 how many of the failed cases a finding explains; the finding is a *defect* of the engine, or a *choice* if the link says
 so. ▲2 means that two cases that failed in the previous version now pass; ▼2 means that two cases now fail that did
 not fail before, or that the suite did not have then. A dash (–) means that the engine does not claim the feature; the
-page of its adapter says why. In the book, tick the features that you need ([explained here](../reference/suite.md)), and a line names the
-engines that have all of them right. [board.json](board.json) has the same data.
+page of its adapter says why. In the book, tick the features that you need ([explained here](../reference/suite.md)),
+and a line names the engines that have all of them right. [board.json](board.json) has the same data.
 """
 HEAT = '\n<script src="../_static/board.js" defer></script>\n'  # colours, and filters above the tables
 KINDS = ("defect", "choice")
