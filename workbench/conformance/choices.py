@@ -55,7 +55,7 @@ class Choices:
     the choices that no question distinguishes from it. apart: for each accepted choice, a question that would
     distinguish it from the first of these. asked: the answers to further questions. replayed: for each accepted choice,
     the numbers of wrong answers without it and with it. looked: for each axis, the answers to questions that were not
-    selected to separate its values. nearly: the choices that the first search found, of which answers may contradict
+    selected to separate its values. nearly: the choices that each search found, of which answers may contradict
     some. settled: the choices accepted so far, which a search that ends early reports.
     """
 
@@ -72,7 +72,7 @@ class Choices:
     asked: list[CaseResult] = field(default_factory=list)
     replayed: dict[Choice, tuple[int, int]] = field(default_factory=dict)
     looked: dict[str, list[CaseResult]] = field(default_factory=dict)
-    nearly: Sequence[Choice] = ()
+    nearly: list[Sequence[Choice]] = field(default_factory=list)
     settled: Sequence[Choice] = ()
     _streams: dict[str, Stream] = field(default_factory=dict)
     _possible: dict[Choice, bool] = field(default_factory=dict)

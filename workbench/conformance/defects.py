@@ -435,14 +435,14 @@ def _standing(
     choices.alike |= {choice: tuple(judge.alike(choice, stands)) for choice in stands}  # if time runs out below
     choices.settled = stands or choices.settled
     if _is_open(choices, stands, smallest):
-        found, unfit = inquiry.identify() if asks else ([[choice] for choice in judge.climb()], [])
+        found, likely, unfit = inquiry.identify() if asks else ([[choice] for choice in judge.climb()], [], [])
         further = [alike[0] for alike in found]
         unexplained = _unexplained(choices, further, kernels)
         judge = ChoiceScorer(choices, [*answered, *smallest, *inquiry.asked], unexplained, unfit)
         further = [_least_contradicted(judge, alike, further) for alike in found]
-        choices.nearly = choices.nearly or further
+        choices.nearly.append([*further, *likely])
         if asks:
-            together = judge.confirm(list({**dict(stands), **dict(further)}.items()))
+            together = judge.confirm(list({**dict(stands), **dict(further)}.items()), likely=likely)
         else:
             climbs = judge.confirm_climbs(further, ROUNDS)
             together = max(climbs, key=lambda some: _number_given(choices, some, failing))
@@ -628,9 +628,9 @@ def _is_open(choices: Choices, stands: Sequence[Choice], smallest: Sequence[Case
     )
 
 
-def _number_given(choices: Choices, stands: Sequence[Choice], smallest: Sequence[CaseResult]) -> int:
-    """Return how many of the smallest wrong answers the choices together predict."""
-    return sum(choices.reproduces(stands, one) for one in smallest)
+def _number_given(choices: Choices, stands: Sequence[Choice], wrong: Sequence[CaseResult]) -> int:
+    """Return how many of these wrong answers the choices together predict."""
+    return sum(choices.reproduces(stands, one) for one in wrong)
 
 
 def _settle_choices(
@@ -650,7 +650,7 @@ def _settle_choices(
         early = [choice for choice in choices.settled if choice not in choices.banned]
         alone = bool(early) and all(choices.reproduces(early, one) for one in smallest)
         chosen = early if alone else chosen_for(choices, smallest, failing)
-        choices.nearly = choices.nearly or chosen
+        choices.nearly = choices.nearly or [chosen]
         judge = ChoiceScorer(choices, [*answered, *smallest, *inquiry.asked], _unexplained(choices, chosen, kernels))
         stands = inquiry.settle(judge, chosen)
         fallen = set(chosen) - set(stands)
@@ -707,11 +707,12 @@ def _group_kernels(
     watch, choices.watch = choices.watch, Watch()  # the findings are grouped without a time limit
     groups = [replace(one, stopped="" if one.choice else stopped) for one in _together(found, chosen, choices)]
     choices.watch = watch
-    fallen, suite = [choice for choice in choices.nearly if choice not in chosen], ChoiceScorer(choices, answered)
+    suite = ChoiceScorer(choices, answered)
     try:
         groups = _with_general_choices(groups, choices, suite)
         suite.add(choices.asked)
-        nearly = _nearly_standing(suite, chosen, fallen)
+        ways = [_nearly_standing(suite, chosen, [c for c in some if c not in chosen]) for some in choices.nearly]
+        nearly = max(ways, key=lambda some: _number_given(choices, [*chosen, *some], failing), default=[])
         for n, group in enumerate(groups if nearly else []):
             if group.choice is None:
                 doubt = _doubt(suite, chosen, nearly, min(group.kernels, key=_size).result, failing)

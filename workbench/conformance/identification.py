@@ -188,8 +188,43 @@ class Identification:
             values = (found[name].value, *found[name].alike)
             alike = tuple(value for value in self.values_of(name) if value in values)
             found[name] = replace(found[name], value=None, alike=alike, exception=question)
+        found |= {name: self.untold(name, found[name], proved) for name, proved in self.unproved(found).items()}
         unfit = [name for name, finding in found.items() if is_unfit(finding)]
         return found | {name: replace(found[name], by_type=self.values_by_type(name)) for name in unfit}
+
+    def unproved(self, found: Mapping[str, AxisFinding]) -> dict[str, set[str]]:
+        """Return the axes without a fitting value whose unexplained answers may all be due to other such axes.
+
+        Each comes with those axes: an unexplained answer to a query without the operators of any further axis without
+        a value proves that no value of such an axis fits.
+        """
+        known = self.predictor.interpretation.axes
+        unfit = [known[name] for name, finding in found.items() if is_unfit(finding)]
+        concerned = [
+            {
+                axis.name
+                for axis in unfit
+                if axis in self.predictor.axes_of(one.question.query)
+                and (axis.operators or self.depends(axis.name, one))
+            }
+            for one in self.wrong(self.left[0], self.answered)
+        ]
+        alone = [names for names in concerned if len({known[name].operators for name in names}) == 1]
+        proved = set[str]().union(*alone)
+        involved = set[str]().union(*concerned)
+        return {
+            name: proved for name in involved - proved if all(names & proved for names in concerned if name in names)
+        }
+
+    def untold(self, name: str, finding: AxisFinding, proved: Collection[str]) -> AxisFinding:
+        """Return an open finding, with the values that explain all answers that do not depend on axes of `proved`.
+
+        It is unchanged if no value does.
+        """
+        axis = self.predictor.interpretation.axes[name]
+        clear = [one for one in self.about(name) if self.is_apart(proved, one.question.query)]
+        fits = tuple(v for v in axis.values if not self.wrong({**self.left[0], name: v}, clear))
+        return replace(finding, alike=fits)
 
     def find_silent(self) -> set[str]:
         """Return the operators with which the engine reports matches, except for queries that name a type twice.

@@ -19,8 +19,8 @@ from cerify.conformance.model import Case, CaseResult
 from cerify.conformance.peeling import Elements, Peeler
 from cerify.conformance.prediction import STAGES, EngineAnswer, Predictor
 from cerify.conformance.report import event_text
+from cerify.hypotheses.interpretation import Axis, EngineQuestion
 from cerify.hypotheses.interpretation import Choices as Point
-from cerify.hypotheses.interpretation import EngineQuestion
 from cerify.languages import LANGUAGES
 from cerify.semantics.errors import CerifyError
 
@@ -86,17 +86,18 @@ class Inquiry:
             if question is None or self.ask(question):
                 return
 
-    def identify(self) -> tuple[list[list[Choice]], list[Elements]]:
-        """Identify the engine as `cerify identify` does; return its choices, and the operators of axes without a value.
+    def identify(self) -> tuple[list[list[Choice]], list[Choice], list[Elements]]:
+        """Identify the engine as `cerify identify` does; return its choices, the likely choices, and the faults.
 
-        Choices that are expected or open are left out. Each choice comes with the choices that no question separates
-        from it.
+        Each choice comes with the choices that no question separates from it; choices that are expected or open are
+        left out. A likely choice is the only value that an open axis may have. A fault is an operator of an axis
+        without a value, or the operators that an unexplained answer needs together.
 
         This finds choices that have an effect only together, such as a filter that decides which events a sequence
         takes.
         """
         if self.choices.language not in STAGES:  # a plug-in language
-            return [], []
+            return [], [], []
         language = LANGUAGES[self.choices.language]
 
         def answer(question: EngineQuestion) -> EngineAnswer | None:
@@ -114,9 +115,22 @@ class Inquiry:
         expected = self.point(())
         named = {name: f for name, f in findings.items() if f.value not in (None, expected[name])}
         chosen = [[(name, value) for value in (f.value, *f.alike) if value] for name, f in named.items()]
-        axes = [self.predictor.interpretation.axes[name] for name, finding in findings.items() if is_unfit(finding)]
-        unfit = {operator for axis in axes for operator in axis.operators}
-        return chosen, [frozenset([name]) for name in (*unfit, *(BOUNDED[name] for name in unfit & BOUNDED.keys()))]
+        open_ = {name: f for name, f in findings.items() if f.value is None and f.alike}
+        likely = [(n, f.alike[0]) for n, f in open_.items() if len(f.alike) == 1 and f.alike[0] != expected[n]]
+        known = self.predictor.interpretation.axes
+        unfit = {operator for name, f in findings.items() if is_unfit(f) for operator in known[name].operators}
+        together: dict[str, list[Axis]] = {}
+        for name, finding in open_.items():
+            if finding.exception is not None:
+                together.setdefault(finding.exception.query, []).append(known[name])
+        joint = [
+            self.predictor.interpretation.operators(language.syntax.parse(query))
+            & {operator for axis in own for operator in axis.operators}
+            for query, own in together.items()
+            if len(own) > 1 and all(axis.operators for axis in own)
+        ]
+        faults = [frozenset([name]) for name in (*unfit, *(BOUNDED[name] for name in unfit & BOUNDED.keys()))]
+        return chosen, likely, [*faults, *joint]
 
     def look_beside(self, choice: Choice, beside: Sequence[Choice]) -> None:
         """Ask each query of a choice's axis on streams on which the choice need not change the answer.

@@ -136,15 +136,16 @@ class ChoiceScorer:
         given = (isinstance(one.given, frozenset) and bool(one.given) for one in self.bearing(choice[0]))
         return self.choices.silencing or sum(given) >= NONEMPTY
 
-    def confirm(self, chosen: Sequence[Choice], *, helped: bool = False) -> list[Choice]:
+    def confirm(self, chosen: Sequence[Choice], *, likely: Sequence[Choice] = (), helped: bool = False) -> list[Choice]:
         """Judge the choices together: drop the one that most answers contradict, until all are accepted; return the
         others.
 
-        helped: whether dropped choices that explain some right answers, and that no answer contradicts, are still
-        assumed when other choices are judged.
+        likely: choices on further axes that are assumed. helped: whether dropped choices that explain some right
+        answers, and that no answer contradicts, are still assumed when other choices are judged.
         """
         left = [choice for choice in chosen if self.speaks(choice)]
-        helpers: list[Choice] = []
+        taken = {axis for axis, _ in chosen}
+        helpers = [choice for choice in likely if choice[0] not in taken]
         while left:
             weights = {choice: self.weigh(choice, [*left, *helpers]) for choice in left}
             if all(weights[choice].stands for choice in left):
@@ -153,7 +154,7 @@ class ChoiceScorer:
             left.remove(worst)
             if helped and weights[worst].for_ and not weights[worst].against:
                 helpers.append(worst)
-        return [choice for choice in left if not self.is_strange(choice, left)]
+        return [choice for choice in left if not self.is_strange(choice, [*left, *helpers])]
 
     def climb(self) -> list[Choice]:
         """Return choices that together explain the most answers, by a greedy search: each further choice must explain

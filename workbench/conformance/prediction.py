@@ -17,6 +17,7 @@ from typing import Any, Literal, TypeAlias
 from cerify.conformance.model import AnswerOutput, evaluated_output, of_output
 from cerify.hypotheses.interpretation import (
     BACKTRACKING,
+    BETWEEN_STEPS,
     BUDGET,
     EVENT_ORDER,
     REPORTING,
@@ -44,6 +45,9 @@ STAGES: Mapping[str, Sequence[Stage]] = {name: one.stages for name, one in INTER
 """For each language, the stages of questions that identify an engine."""
 AXES: Mapping[str, Mapping[str, Axis]] = {name: one.axes for name, one in INTERPRETATIONS.items()}
 """For each language its axes by name."""
+
+FOUND = (*BACKTRACKING, BETWEEN_STEPS)
+"""Values of axes about reporting that change already which matches are found."""
 
 __all__ = ["AXES", "INTERPRETATIONS", "STAGES", "Axis", "Choices", "answer", "concerned", "interpretation_of"]
 
@@ -178,7 +182,7 @@ class MatchPredictor:
         with suppress(Unsupported):
             if not moves_events(S, choices.get(EVENT_ORDER.name, EVENT_ORDER.default)):
                 choices = {**choices, EVENT_ORDER.name: EVENT_ORDER.default} if EVENT_ORDER.name in choices else choices
-        finds = [axis.name for axis in bearing if axis.name not in REPORTING or choices[axis.name] in BACKTRACKING]
+        finds = [axis.name for axis in bearing if axis.name not in REPORTING or choices[axis.name] in FOUND]
         key = query, name, output, *((name, choices[name]) for name in finds)
         if key not in self._found:
             try:

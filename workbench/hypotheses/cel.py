@@ -20,6 +20,7 @@ from cerify.hypotheses.interpretation import (
     AT_MOST,
     AT_MOST_SAYS,
     BACKTRACKING,
+    BETWEEN_STEPS,
     CONDITIONS,
     EMIT,
     EVENT_ORDER,
@@ -59,7 +60,7 @@ from cerify.semantics.cel.denote import (
 )
 from cerify.semantics.cel.syntax import OPERATORS
 from cerify.semantics.errors import BudgetExceeded, Unsupported
-from cerify.semantics.events import ComplexEvent, Match, Stream, Valuation, bindings_of
+from cerify.semantics.events import TIME, ComplexEvent, Match, Stream, Valuation, bindings_of
 from cerify.semantics.predicates import Predicate, compare, mentions
 from cerify.semantics.trees import children, rebuilt
 from cerify.semantics.values import Value, kind
@@ -176,15 +177,28 @@ OVERLAP_AND_BACKTRACKING = replace(
     "the gaps, and the next one begins after its last event; no, the same with .*? in the gaps",
 )
 
+STEPS = Axis(
+    "steps",
+    ("apart", "shared"),
+    ("seq",),
+    "two steps of a sequence with `;`: take different events; may take the same event, if it fits both",
+)
+TIES_OF_STEPS = replace(
+    TIES,
+    values=(*TIES.values, BETWEEN_STEPS),
+    says=f"{TIES.says}; a step never follows an event with the same time, and takes a later one",
+)
+
 AXES = axes(
     sequence_axis("seq", SEQUENCES),
     sequence_axis("seq@cseq", ("strict", "any", "next-from-left", "next-from-right")),
+    STEPS,
     loop_axis("loop", LOOPS, "plus"),
     loop_axis("loop@cplus", ("contiguous", "all", "greedy", "at-least-two", "single", *AT_MOST), "cplus"),
     OVERLAP_AND_BACKTRACKING,
     EMIT,
     EVENT_ORDER,
-    TIES,
+    TIES_OF_STEPS,
     WINDOW_DEFAULT,
     _window("events", tuple(w for w in WINDOWS if w != "integer")),
     _window("time", (*WINDOWS, *AMOUNTS)),
@@ -458,15 +472,13 @@ class CelVariant:
                 return (mu - at(mu, A) | bind(A, self.bound(mu)) for mu in self.meaning(psi, i, j, follow))
             case cel.Filter(psi, condition):
                 if choices["guard"] == "run" and isinstance(psi, cel.Seq) and choices["filter"] != "ignored":
-                    return self.sequenced(psi.left, psi.right, i, j, choices["seq"], follow, condition)
+                    return self.sequenced(psi, i, j, follow, condition)
                 mus = self.meaning(psi, i, j, follow)
                 if choices["filter"] == "ignored":
                     return mus
                 return (mu for mu in mus if self.satisfies(mu, condition))
-            case cel.Seq(left, right):
-                return self.sequenced(left, right, i, j, choices["seq"], follow)
-            case cel.ContiguousSeq(left, right):
-                return self.sequenced(left, right, i, j, choices["seq@cseq"], follow)
+            case cel.Seq() | cel.ContiguousSeq():
+                return self.sequenced(phi, i, j, follow)
             case cel.Plus(psi):
                 return self.iterate(phi, psi, i, j, choices["loop"], follow)
             case cel.ContiguousPlus(psi):
@@ -580,7 +592,7 @@ class CelVariant:
         """
         if adjacent or gaps in ("strict", "contiguous"):
             return range(k + 1, min(k + 2, len(self.S)))
-        if gaps not in ("any", "all"):
+        if gaps not in ("any", "all") or self.choices["steps"] == "shared" or self.choices["ties"] == BETWEEN_STEPS:
             raise Unsupported(f"backtracking does not support gaps={gaps}")
         later = range(k + 1, len(self.S))
         return later if self.choices["overlap"] == "leftmost-first-lazy" else reversed(later)
@@ -589,67 +601,78 @@ class CelVariant:
 
     def sequenced(
         self,
-        left: cel.Formula,
-        right: cel.Formula,
+        phi: cel.Seq | cel.ContiguousSeq,
         i: int,
         j: int,
-        contiguity: str,
         follow: cel.Formula | None,
         guard: cel.Condition | None = None,
     ) -> Iterator[Valuation]:
-        """Yield the valuations of left ; right, or of left : right; the choice `contiguity` says what may lie between.
+        """Yield the valuations of left ; right, or of left : right; the choice about it says what may lie between.
 
         guard: a condition that decides which events `right` takes, given the events of `left`.
         """
-        early = self.choices["loop"] == "reported-early"
+        left, early = phi.left, self.choices["loop"] == "reported-early"
         if isinstance(left, cel.Or) and (early or self.choices["loop"] in CLOSING):  # a side may end with an iteration
-            yield from self.sequenced(left.left, right, i, j, contiguity, follow, guard)
-            yield from self.sequenced(left.right, right, i, j, contiguity, follow, guard)
+            for side in (left.left, left.right):
+                yield from self.sequenced(replace(phi, left=side), i, j, follow, guard)
             return
         if early and self.another_round(left) is not None:
             yield from self.meaning(left, i, j)
             return
         another = self.another_round(left) if self.choices["loop"] in CLOSING else None
-        for k, mu1, mu2 in self.pairs(left, right, i, j, contiguity, follow, guard):
+        for k, mu1, mu2 in self.pairs(phi, i, j, follow, guard):
             if another is None or not self.occurs(another, k + 1, first(mu2) if mu2 else k + 1):
                 yield mu1 | mu2
 
     def pairs(
         self,
-        left: cel.Formula,
-        right: cel.Formula,
+        phi: cel.Seq | cel.ContiguousSeq,
         i: int,
         j: int,
-        contiguity: str,
         follow: cel.Formula | None,
         guard: cel.Condition | None = None,
     ) -> Iterator[tuple[int, Valuation, Valuation]]:
-        """Yield each end k of `left`, with a valuation of `left` up to k and one of `right` that may follow it."""
+        """Yield each end k of the left part, with a valuation of it up to k and one of the right part that may follow
+        it.
+        """
+        left, right = phi.left, phi.right
+        contiguity = self.choices["seq" if isinstance(phi, cel.Seq) else "seq@cseq"]
         if isinstance(right, cel.EventAtom) and self.S[j].type != right.type:
             return  # the same for every k, and so for most intervals
-        for k in range(i, j):
-            rights = self.meaning(right, k + 1, j, follow)
+        for k in range(i, j + 1):
+            since = self.soonest(phi, k)
+            rights = self.meaning(right, since, j, follow) if since <= j else NONE
             for mu1 in self.meaning(left, i, k, right) if rights else ():
                 for mu2 in rights:
                     if guard is not None and not self.satisfies(mu1 | mu2, guard):
                         continue
-                    start = first(mu2) if mu2 else k + 1
+                    start = first(mu2) if mu2 else since
                     match contiguity:
                         case "any":
                             allowed = True
                         case "strict":
-                            allowed = bool(mu1) and last(mu1) == k and bool(mu2) and start == k + 1
+                            allowed = bool(mu1) and last(mu1) == k and bool(mu2) and start <= max(since, k + 1)
                         case "next-from-left" | "next-from-right" | "nearest":
+                            ends = (b for b in range(k + 1, start + 1) if self.soonest(phi, b) <= start)
                             allowed = (
-                                contiguity == "next-from-right" or not self.begins(right, k + 1, start, j, mu1, guard)
+                                contiguity == "next-from-right" or not self.begins(right, since, start, j, mu1, guard)
                             ) and (
-                                contiguity == "next-from-left"
-                                or not any(self.meaning(left, i, b, right) for b in range(k + 1, start))
+                                contiguity == "next-from-left" or not any(self.meaning(left, i, b, right) for b in ends)
                             )
                         case _:
                             raise Unsupported(f"the contiguity {contiguity} of a sequence")
                     if allowed:
                         yield k, mu1, mu2
+
+    def soonest(self, phi: cel.Seq | cel.ContiguousSeq, k: int) -> int:
+        """Return the first position at which the right part of a sequence may begin if the left part ends at k."""
+        if isinstance(phi, cel.Seq) and self.choices["steps"] == "shared":
+            return k
+        if isinstance(phi, cel.Seq) and self.choices["ties"] == BETWEEN_STEPS:
+            time = self.S[k].get(TIME)
+            later = (p for p in range(k + 1, len(self.S)) if time is None or self.S[p].get(TIME) != time)
+            return next(later, len(self.S))
+        return k + 1
 
     def iterate(
         self, phi: cel.Formula, psi: cel.Formula, i: int, j: int, loop: str, follow: cel.Formula | None
@@ -1086,6 +1109,15 @@ AB, ABC = types("A B"), types("A B C")
 MANY = types("A")  # for long streams
 
 STAGES = (
+    Stage(
+        ("steps",),  # an event that takes two steps alone changes the answers to the questions that follow
+        (
+            Template("A ; A", types("A"), 1),
+            Template("A ; A ; A", types("A"), 1),
+            Template("A ; A", types("B"), 2, before=types("A")),
+            Template("B ; A ; A", types("A"), 1, before=types("B")),
+        ),
+    ),
     Stage(
         ("emit", "overlap", "seq", "alternatives"),
         (

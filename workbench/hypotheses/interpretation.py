@@ -208,6 +208,9 @@ OVERLAP_PER_KEY = Axis(
 BACKTRACKING = ("leftmost-first", "leftmost-first-lazy")
 """Values of overlap for which the interpreter itself finds only the matches that are kept."""
 
+BETWEEN_STEPS = "between-steps"
+"""The value of ties with which equal times decide which event a step takes."""
+
 REPORTING = frozenset(axis.name for axis in (OVERLAP, EMIT, TIES, WINDOW_DEFAULT, OVERLAP_PER_KEY))
 """The names of the axes that say which matches are reported."""
 PER_KEY = OVERLAP_PER_KEY.name
@@ -279,7 +282,7 @@ def restricted(m: Match, shown: frozenset[str], output: str) -> Match:
 
 
 def _may_tie(m: Match, S: Stream, choices: Choices) -> bool:
-    if choices.get("ties", "in-order") == "in-order":
+    if choices.get("ties") != "no-match":
         return True
     times = [S[p].get(TIME) for p in m.events]
     present = [time for time in times if time is not None]

@@ -213,6 +213,29 @@ def test_causes_of_a_converter_that_show_only_together_are_named(seed: int) -> N
     assert counted["right"] >= 2 * counted["absent"]
 
 
+def windows_of_keys(case: Case) -> CaseResult:
+    """An engine takes the last event before each, in the key alone, where it also counts the events of a window."""
+    within = re.fullmatch(r"(.*) WITHIN \d+ EVENTS|(.*) WITHIN \d+ EVENTS( PARTITION BY .*)", case.query)
+    query = "".join(filter(None, within.groups())) if within and "PARTITION" in case.query else case.query
+    given = recorded_by("cel", {"seq": "next-from-right", "partition": "substream"}, replace(case, query=query))
+    outcome = given.outcome if given.outcome == "skipped" else "passed"
+    wrong = outcome == "passed" and set(given.matches or ()) != set(case.matches)
+    return replace(given, case=case, outcome="failed" if wrong else outcome)
+
+
+@pytest.mark.thorough
+def test_a_fault_of_two_operators_contradicts_no_choice_about_a_third() -> None:
+    """Cases with PARTITION BY and WITHIN EVENTS contradicted seq=next-from-right, so that 37 cases had no cause."""
+    language, kept = LANGUAGES["cel"], {"seq", "or", "within", "partition", "filter", "event"}
+    every = [case for case in cases_of("cel") if language.syntax.constructs(language.syntax.parse(case.query)) <= kept]
+    results = [windows_of_keys(case) for case in every]
+    peeler = Peeler(lambda case, query, S: windows_of_keys(case))
+    found = defects_behind(peeler, [one for one in results if one.outcome == "failed"], results)
+    assert "seq=next-from-right" in [f"{c.axis}={c.value}" for one in found for c in one.causes]
+    assert [one for one in found if not one.causes and {"partition", "within"} <= {*one.operators}]
+    assert all(c.explains == c.of for one in found for c in one.causes)
+
+
 @pytest.mark.thorough
 def test_no_defect_hides_another() -> None:
     """A case of a window where none is asked got smaller until its times were equal, which is the other defect."""

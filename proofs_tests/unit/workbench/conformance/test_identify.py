@@ -48,6 +48,7 @@ from cerify.conformance.identification import (
     Pool,
     choose_varied,
     identified,
+    is_unfit,
     separations,
 )
 from cerify.conformance.inquiry import Inquiry
@@ -613,10 +614,25 @@ def test_a_value_that_shows_beside_one_choice_alone_is_kept() -> None:
     assert chains in choose_varied([*loops, chains], len(loops) - 1)
 
 
+def test_an_axis_is_open_whose_wrong_answers_are_all_to_queries_of_an_axis_without_a_value() -> None:
+    """With an event that takes two steps, an unnamed meaning of `;`, 12 axes had "none fits"."""
+    known, unnamed = predictor("cel"), Predictor("cel")
+    axes = {**unnamed.interpretation.axes, "steps": replace(AXES["cel"]["steps"], values=("apart",))}
+    unnamed.interpretation = replace(unnamed.interpretation, axes=axes)
+    engine = choices_of({"steps": "shared", "seq": "next-from-right"}, AXES["cel"])
+    asked = {"steps", "emit", "or", "in", "range", "filter-loop", "partition"}
+    stages = [stage for stage in STAGES["cel"] if asked & {*stage.axes}]
+    found = Identification(unnamed, lambda question: known.answer(question, engine)).run(stages)
+    assert is_unfit(found["steps"])
+    assert (found["guard"].value, found["guard"].alike) == (None, ("after", "step", "run"))
+    assert (found["in"].value, found["in"].alike) == (None, ("all", "last"))
+    assert found["range"].value == "closed"
+
+
 def test_a_value_is_possible_beside_other_ones() -> None:
     known = predictor("cel")
     state, engine = Identification(known, lambda question: None), choices_of(CHAINS, AXES["cel"])
-    some = (question for stage in STAGES["cel"][:1] for t in stage.templates[:4] for question in questions(t))
+    some = (question for stage in STAGES["cel"][1:2] for t in stage.templates[:4] for question in questions(t))
     asked = [Answered(question, known.answer(question, engine), ()) for question in some]
     one = {**known.default, "emit": "one-per-start"}
     assert not state.wrong({**one, "alternatives": "apart"}, asked)
@@ -1260,7 +1276,7 @@ def test_a_query_that_is_skipped_out_of_order_is_asked_in_order() -> None:
     known = predictor("cel")
     engine = choices_of({"window-default": "60"}, AXES["cel"])
     ask = lambda question: None if question.kind[1] else known.answer(question, engine)  # noqa: E731
-    found = Identification(known, ask).run([stage for stage in STAGES["cel"] if len(stage.axes) < 3][:2])
+    found = Identification(known, ask).run([stage for stage in STAGES["cel"] if len(stage.axes) < 3][1:3])
     assert found["window-default"].value == "60"
 
 
@@ -1413,7 +1429,7 @@ def test_operators_of_queries_without_an_answer_are_not_said_to_be_skipped(tmp_p
 # The pool of questions: each axis has a stage, in which each of its values differs from the definition.
 
 NUMBER = {
-    "cel": 12781, "core-cel": 5058, "sase": 9261, "event-expression": 6063, "row-pattern": 4114, "funnel": 1854,
+    "cel": 12786, "core-cel": 5058, "sase": 9261, "event-expression": 6063, "row-pattern": 4114, "funnel": 1854,
 }  # fmt: skip
 """The questions of each language. Of a condition on one event there is a stream of all events, and none of pairs."""
 
