@@ -124,6 +124,15 @@ def has_contiguous_loop_after_a_semicolon(difference: Json) -> bool:
     return False
 
 
+def has_error(text: str, pattern: str = "") -> Fits:
+    """Return the description of an answer that is an error with this text, to a query that has a part."""
+
+    def fits(difference: Json) -> bool:
+        return isinstance(difference["got"], str) and text in difference["got"] and has_part(pattern)(difference)
+
+    return fits
+
+
 CORE = (
     ("contiguous-iteration-after-a-sequence", has_contiguous_loop_after_a_semicolon),
     ("partition-by-streams", has_part("PARTITION BY")),
@@ -131,6 +140,17 @@ CORE = (
 )
 REFUSED = (("a-query-that-the-engine-refuses", is_refused_by_the_engine),)
 KINDS: Mapping[str, Sequence[tuple[str, Fits]]] = {
+    "beam-sql": (
+        ("quantified-groups", has_error("ClassCastException", r"PATTERN .*\)[*+?{]")),
+        ("clauses-that-end-in-an-exception", has_error("Exception")),
+        ("anchors-of-no-effect", has_part(r"PATTERN .*[\^$]")),
+        ("choices-are-concatenations", has_part(r"PATTERN .*( \| |PERMUTE)")),
+        ("quantifiers-are-once", has_part(r"PATTERN .*[*?}]")),
+        ("plus-is-reluctant", has_part(r"PATTERN .*\+")),
+        ("the-row-of-another-variable-is-the-current-one", has_part(r"DEFINE .*\b[A-Z]\.")),
+        ("the-skip-is-ignored", has_part("SKIP TO")),
+        ("null-comes-first", has_part("ORDER BY")),
+    ),
     "bobocep": (
         ("a-loop-keeps-what-it-can-take", has_part(r"[+{]")),
         ("a-finished-match-breaks-neighbours", has_part(" : ")),
@@ -159,6 +179,30 @@ KINDS: Mapping[str, Sequence[tuple[str, Fits]]] = {
         ("one-event-in-a-closure-and-beside-it", has_closure_beside_its_type),
         ("closures-that-overlap", has_neighbouring_closures),
         ("equal-times", has_equal_times),
+    ),
+    "pandas-match-recognize": (
+        ("not-equal-of-the-standard", has_part("DEFINE .*<>")),
+        ("like", has_part("DEFINE .* LIKE ")),
+        ("functions-of-rows-in-define", has_part(r"DEFINE .*(COUNT|SUM|AVG|MIN|MAX|FIRST|LAST)\(")),
+        ("functions-of-rows-in-define", has_part(r"DEFINE .*\bU\.")),
+        ("expressions-that-hold-of-no-row", has_part(r"DEFINE .*(\|\||CAST|CASE| % |NOT BETWEEN|IS (NOT )?NULL)")),
+        ("negation-of-what-is-unknown", has_part(r"DEFINE .*\bNOT ")),
+        ("exact-division", has_part("DEFINE .* / ")),
+        ("a-value-as-a-condition", has_part(r"DEFINE .*AS [a-z][,)]")),
+        ("anchors", has_part(r"PATTERN .*[\^$]")),
+        ("greedy-by-the-skip", has_part(r"TO NEXT ROW.*PATTERN .*[*+?}] [\w(]")),
+        ("empty-matches-under-skip-to-next-row", has_part(r"TO NEXT ROW.*PATTERN .*([*?]|\{0|\(\))")),
+        ("measures-are-final", has_part("MEASURES .*ALL ROWS")),
+        ("two-answers-to-one-pattern", has_error("cannot be read", r"PATTERN .*(\{-|PERMUTE)")),
+        ("excluded-rows-in-measures", has_part(r"MEASURES .*\{-")),
+        ("offsets-in-measures", has_part(r"MEASURES .*(FIRST|LAST|PREV|NEXT)\(")),
+        ("sums-are-doubles", has_part(r"MEASURES .*SUM\(")),
+        ("null-comes-last", has_part("ORDER BY .*DESC")),
+        ("one-reluctant-quantifier", has_part(r"[*+}?]\)[*+}?]+.*|\)[*+?{}\d,]*\?")),
+        ("a-part-without-rows", has_part(r"PATTERN .*([*?}]\?|\{0|\(\))")),
+        ("longest-alternative", has_part(r"PATTERN .* \| \w+ ")),
+        ("a-row-that-two-variables-fit", has_part(r"PATTERN .*( \| |PERMUTE)")),
+        ("the-answer-to-another-clause", has_part(r"PATTERN .*([*+]|\d\})")),
     ),
     "pycer": CORE,
     "sase": (
