@@ -51,6 +51,12 @@ def lacks_no_match(difference: Json) -> bool:
     return isinstance(expected, list) and isinstance(got, list) and all(match in got for match in expected)
 
 
+def lacks_a_neighbour(difference: Json) -> bool:
+    """Return whether a query asks for neighbouring events, and the answer only lacks matches."""
+    expected, got = difference["expected"], difference["got"]
+    return isinstance(got, list) and all(match in expected for match in got) and has_part(" : ")(difference)
+
+
 def _neighbouring_steps(difference: Json) -> Iterable[tuple[tuple[str, str], tuple[str, str]]]:
     """Return each two neighbouring steps of a chain, each as its type and its loop, which is "" for none."""
     return pairwise(re.findall(r"\b([A-Z]\w*)(\+|\{\d)?", difference["query"]))
@@ -156,6 +162,7 @@ KINDS: Mapping[str, Sequence[tuple[str, Fits]]] = {
         ("a-finished-match-breaks-neighbours", has_part(" : ")),
     ),
     "core": CORE,
+    "drools": (("an-event-that-expires-takes-a-match-with-it", lacks_a_neighbour),),
     "eql": (
         ("a-comparison-after-in", has_part(r"\bin \{[^}]*\} or ")),
         ("one-match-for-each-first-step", has_part(r" ; \(.* ; ")),

@@ -226,6 +226,7 @@ EXAMPLES: dict[str, dict[str, tuple[str, str, object]]] = {
         "a-finished-match-breaks-neighbours": ("A : B", "A ; B", NO_MATCH),
     },
     "core": CORE,
+    "drools": {"an-event-that-expires-takes-a-match-with-it": ("A ; B : C", "A ; B ; C", NO_MATCH)},
     "eql": {
         "a-comparison-after-in": ("A FILTER A.x in {1} or A.x = 2", "A FILTER A.x in {1} and A.x = 2", NO_MATCH),
         "one-match-for-each-first-step": ("A ; (B ; C)", "A ; B", NO_MATCH),
