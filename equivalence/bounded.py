@@ -201,7 +201,7 @@ class SymbolicMeaning:
         for mu, guard in timed_items(pairs):
             self._left -= 1
             if self._left < 0:
-                raise BudgetExceeded("a stream of unknown events has too many valuations; take a smaller bound")
+                raise BudgetExceeded("streams of this length have too many possible valuations; use a smaller bound")
             if not z3.is_false(guard):
                 guards.setdefault(mu, []).append(guard)
         return {mu: some[0] if len(some) == 1 else z3.Or(some) for mu, some in guards.items()}
@@ -505,7 +505,7 @@ def compare(
     except (Unsupported, BudgetExceeded) as error:
         return Undecided(f"{error.message}; streams of up to {reached} events do not differ")
     except TooHard:
-        return Undecided("the filters have patterns or quotients of integers, which are not translated for z3")
+        return Undecided("z3 cannot decide filters with patterns, or with quotients of integers")
     return Bounded(length, schema)
 
 

@@ -128,12 +128,12 @@ class _Search:
                     found[truth] = values
                 if len(found) > self.budget.states:
                     raise BudgetExceeded(
-                        f"the {len(residuals)} predicates have more than {self.budget.states} satisfiable combinations"
+                        f"more than {self.budget.states} combinations of {len(residuals)} conditions can hold together"
                     )
                 if self._until is not None and time.monotonic() > self._until:
                     seconds = f"{self.budget.seconds} seconds"
                     raise BudgetExceeded(
-                        f"finding the satisfiable combinations of {len(residuals)} predicates takes more than {seconds}"
+                        f"finding which of {len(residuals)} conditions can hold together takes more than {seconds}"
                     )
             self._known[key] = found
         return self._known[key]

@@ -89,7 +89,9 @@ def _about_values(ground: expr.Expression, variables: tuple[str, ...]) -> Unsupp
     for F in expr.subexpressions(ground) if variables else ():
         if isinstance(F, expr.Prefix):
             return Unsupported(
-                f"the events that may follow in prefix depend on the values of {', '.join(variables)}", F.span
+                "automata cannot evaluate prefix here, because which events may follow depends on the values of "
+                f"{', '.join(variables)}",
+                F.span,
             )
     return None
 

@@ -160,9 +160,9 @@ class _SlotColumns:
     def _require_in_order(self, times: Any, positions: Any) -> None:
         if self.lost != TIMELESS and (early := (times <= self.lost) & (times != TIMELESS)).any():
             raise InputError(
-                f"event {positions[int(early.argmax())]} comes too late: an earlier event has a time so much later "
-                "that partial matches have expired; sort the log by time, or use the evaluator denotational for the "
-                "whole log"
+                f"event {positions[int(early.argmax())]} comes too late: the time of an earlier event is so much "
+                "later that partial matches were dropped; sort the log by time, or use the evaluator denotational for "
+                "the whole log"
             )
 
 

@@ -248,8 +248,9 @@ class SlotMachine(Evaluator):
     def _require_in_order(self, time: Microseconds | None) -> None:
         if time is not None and self._lost is not None and time <= self._lost:
             raise InputError(
-                f"event {self.position} comes too late: an earlier event has a time so much later that partial "
-                "matches have expired; sort the log by time, or use the evaluator denotational for the whole log"
+                f"event {self.position} comes too late: the time of an earlier event is so much later that "
+                "partial matches were dropped; sort the log by time, or use the evaluator denotational for the whole "
+                "log"
             )
 
     # --- samples ------------------------------------------------------------------------------------------------------

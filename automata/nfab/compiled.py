@@ -399,7 +399,7 @@ class CompiledBlockRunner:
         those of the stream before, because windows are evaluated in the order of time. All streams end together.
         """
         if self.reading.stream_end != "stops":
-            return Unsupported("streams are read together only if their end stops the runs under way")
+            return Unsupported("several streams can be read in one pass only if the end of a stream ends all its runs")
         runner, window, n = self.fresh(), self.q.within, table.num_rows
         if (refused := runner._prepare(table)) is not None:
             return refused
@@ -411,7 +411,7 @@ class CompiledBlockRunner:
             steps = np.diff(times, prepend=times[:1])
             steps[firsts] = 0.0
             if not ((steps >= 0.0).all() and (times == np.floor(times)).all()):
-                return Unsupported("times of streams that are read together have to ascend, and to be whole numbers")
+                return Unsupported("streams that are read in one pass need times that ascend and are whole numbers")
             earliest = times[firsts]
             ends = np.cumsum(times[firsts + lengths - 1] - earliest)
             if ends[-1] >= op.EXACT:

@@ -145,9 +145,9 @@ class CompiledRun:
         words, most = _words(states), WORDS * self.budget.valuations
         if (rows + 1) * words > most:
             raise BudgetExceeded(
-                f"a partition of {rows:,} rows and a pattern of {states:,} states need more than {most:,} words of 64 "
-                "bits; divide the table by PARTITION BY, use a smaller pattern, or raise Budget(valuations=...), which "
-                f"allows {WORDS} words each"
+                f"a partition of {rows:,} rows and a pattern of {states:,} states need more than {most * 8:,} bytes, "
+                "the limit of Budget(valuations=...); divide the table by PARTITION BY, use a smaller pattern, or "
+                "raise the budget"
             )
         return words
 

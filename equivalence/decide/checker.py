@@ -66,7 +66,7 @@ def _flaw(certificate: Certificate, budget: Budget) -> str | None:
             check_time()
             if not _are_joined(x_, y_, relation):
                 before, after = (", ".join(map(_format_states, pair)) for pair in ((x, y), (x_, y_)))
-                return f"the pair {before} steps to {after}, which the pairs do not make equal"
+                return f"the pair {before} steps to {after}, and no listed pair proves these equal"
     return None
 
 

@@ -363,7 +363,7 @@ class ClosedList:
         """Raise NotClosed if a pair does not consist of runs of these machines and of times for their clocks."""
         n = len(times)
         if len(known) != length or not all(isinstance(x, int) for x in known):
-            raise NotClosed("a pair lacks the state of the real streams")
+            raise NotClosed("a pair lacks the state that says which streams can exist")
         if n < 2 or not all(isinstance(row, tuple) and len(row) == n for row in times):
             raise NotClosed("the bounds on times of a pair are not a matrix")
         if not all(bound is None or isinstance(bound, int) for row in times for bound in row):

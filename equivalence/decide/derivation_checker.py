@@ -138,14 +138,14 @@ class DerivationCheck:
         match phi, psi:
             case cel.In(_, A), cel.In(_, B):
                 if A != B and level == "valuations":
-                    raise RuleFails("two IN bind different variables")
+                    raise RuleFails("two IN operators bind different variables")
             case cel.Project(L, _), cel.Project(M, _):
                 if L != M:
                     raise RuleFails("two projections keep different variables")
                 level = "valuations"
             case cel.PerKey(_, names), cel.PerKey(_, others):
                 if {*names} != {*others}:
-                    raise RuleFails("the two PER KEY have different attributes")
+                    raise RuleFails("two PER KEY operators have different attributes")
             case cel.And(), cel.And():
                 level = "valuations"
             case cel.Unless(), cel.Unless():

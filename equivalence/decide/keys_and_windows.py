@@ -721,7 +721,7 @@ class Reduction:
             elif isinstance(c, cel.Disjunction):
                 made.append(self._condition(c, psi, ends))
             elif (equation := equated(c)) is None:
-                raise Unsupported("a filter compares events in another way than by equal keys", c.span)
+                raise Unsupported("a filter compares events, but not only by equal keys", c.span)
             elif held.issuperset(equation.variables):
                 A, B = equation.variables
                 if equation in by_last:
@@ -1097,8 +1097,8 @@ def require_layers(phi: Formula, original: Formula) -> None:
             )
     if not is_layer:
         raise Unsupported(
-            "NXT, LAST or MAX is around a part with its own window or key, and more than OR, filters and bindings is "
-            "around the strategy",
+            "NXT, LAST or MAX is around a part with its own window or key; around such a strategy only OR, FILTER and "
+            "IN can be decided",
             original.span,
         )
     for psi in children(phi):

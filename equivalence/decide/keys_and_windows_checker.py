@@ -529,7 +529,7 @@ class UnaryReading:
             elif isinstance(part, cel.Disjunction):
                 made.append(self.condition(part, phi, place))
             elif pair is None:
-                raise NotProved("a filter compares events in another way than by equal keys")
+                raise NotProved("a filter compares events, but not only by equal keys")
             elif (variables := {str(a.variable) for a in pair}) <= names:
                 if pair in of_last:
                     here = dict.fromkeys(str(a.variable) for a in pair)
@@ -889,7 +889,7 @@ def _check_relation(
         if any(q >= count for q in (*left, *right)):
             raise NotProved(f"a pair names a state that the automata do not have; they have {count} states")
         if len(state) != len(limits) + 1:
-            raise NotProved("a pair lacks the state of the real streams")
+            raise NotProved("a pair lacks the state that says which streams can exist")
         pairs.setdefault(state, []).append((frozenset(left), frozenset(right)))
     todo = [(state, x, y) for state, known in pairs.items() for x, y in known]
     for state, x, y in todo:

@@ -842,7 +842,8 @@ class _Comparison:
                         pending.append(after)
         if hidden:
             raise BudgetExceeded(
-                "the rules differ within one key, but if keys are arrays, another key has a match of the same events"
+                "the rules differ on the events of one key; but the events have several keys, and another key has the "
+                "same match, so this is undecided"
             )
         return None
 

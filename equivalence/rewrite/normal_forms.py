@@ -142,9 +142,9 @@ def around(phi: core.CorePlus | core.Strategy, body: core.Formula) -> core.Formu
         case core.CorePreference():
             if lost:
                 raise Unsupported(
-                    f"{show_operator(phi)} compares matches for all events of {', '.join(sorted(lost))}, which only an "
-                    "impossible alternative defines. The theorems do not cover this; define the variable in each "
-                    "alternative",
+                    f"only an alternative that never matches defines {', '.join(sorted(lost))}, and "
+                    f"{show_operator(phi)} compares matches that differ in it. The theorems do not cover this: define "
+                    "it in each alternative",
                     phi.span,
                 )
             return with_children(phi, [body])

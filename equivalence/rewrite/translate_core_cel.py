@@ -141,8 +141,8 @@ def not_first(phi: core.AnyCorePreference, span: Span | None) -> Unsupported:
     """Return the error for a strategy on a subformula that may begin after the stream does."""
     name = NAMES[type(phi)]
     return Unsupported(
-        f"{name} after `;` or in an iteration also compares complex events that begin earlier in core-CEL, but not in "
-        f"CEL; only {name} at the beginning of the formula can be translated",
+        f"after `;` or in an iteration, {name} of core-CEL also compares complex events that begin earlier, and {name} "
+        f"of CEL does not; only {name} at the beginning of the formula can be translated",
         span,
     )
 
@@ -661,8 +661,8 @@ def _attach_atom(found: _Translated, atom: core.Atom) -> _Translated:
         return replace(found, phi=core.CoreFilter(found.phi, atom))
     if inside & found.chosen:
         raise Unsupported(
-            "core-CEL needs this filter inside the strategy, because some matches do not have each of its events "
-            "exactly once; but there it would change what the strategy chooses",
+            "core-CEL can express this filter only inside the strategy, where it would change what the strategy "
+            "chooses; write it there if you mean that",
             atom.span,
         )
     raise Unsupported("the filter compares events of two branches, and a match may have neither event", atom.span)

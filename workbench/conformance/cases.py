@@ -61,7 +61,9 @@ def load(name: str | None, seconds: float = SECONDS) -> list[Case]:
     until = time.monotonic() + SUITE_SECONDS
     for text, where in lines_of(Path(name)):
         if time.monotonic() > until:
-            raise InputError(f"{where}: computing the matches up to here took {SUITE_SECONDS} seconds; split the suite")
+            raise InputError(
+                f"{where}: computing the expected matches up to this line took {SUITE_SECONDS} seconds; split the suite"
+            )
         case = case_of_line(text, where, seconds)
         if case.id in cases:
             raise InputError(f"{where}: the field 'id': {case.id!r} is already the id of {cases[case.id][1]}")

@@ -264,7 +264,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
             return
         if rule.kind != "temporal_ordered" or self.reading.order == "any":
             if missing:
-                yield f"an alert of {rule.kind} has all events of the window: {_places(missing)} too"
+                yield f"an alert of {rule.kind} has all events of the window, so also {_places(missing)}"
             return
         windows = [self._window(rule, of, alert.at)[0] for of in self.groups(rule).values()]
         inside = [one for window in windows if any(o.at == alert.at for o in window) for one in window]
@@ -313,7 +313,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
             elif not own.keys() & of[p].keys():
                 group, wanted = (next(iter(some.values())) for some in (of[p], own))
                 case = ": they differ in case" * (group.lower() == wanted.lower())
-                yield f"event {p} is of {group}, and not of {wanted}{case}"
+                yield f"event {p} belongs to {group}, not to {wanted}{case}"
             elif p > at or time > t:
                 yield f"event {p} comes after event {at}"
             elif time < begin and p in {o.at for o in earlier}:
@@ -469,7 +469,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
                 yield f"the last before the window, event {before.at}, is {self._early(rule, t, before.time)}"
             some = [o for own in groups.values() if own is not of for o in own]
             if others := [o for o in some if o.at <= at and begin <= o.time <= t]:
-                yield f"in the same time in other groups: {self._by_groups(rule, others)}"
+                yield f"other groups at the same time: {self._by_groups(rule, others)}"
         for i, part in enumerate(rule.rules):
             near = [a for a in self.log.alerts(part) if a.at <= at and begin <= (self.log.times[a.at] or t + 1) <= t]
             for alert in [a for a in near if self._could_be_of(rule, i, a, here)][-NEAREST:]:

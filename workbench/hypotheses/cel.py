@@ -660,7 +660,7 @@ class CelVariant:
                                 contiguity == "next-from-left" or not any(self.meaning(left, i, b, right) for b in ends)
                             )
                         case _:
-                            raise Unsupported(f"the contiguity {contiguity} of a sequence")
+                            raise Unsupported(f"the matches of a sequence with {contiguity} cannot be predicted")
                     if allowed:
                         yield k, mu1, mu2
 
@@ -704,7 +704,7 @@ class CelVariant:
                     if not adjacent or (mu1 and mu2 and last(mu1) == k and first(mu2) == k + 1)
                 )
             case _:
-                raise Unsupported(f"iteration with {loop} rounds")
+                raise Unsupported(f"the matches of an iteration with {loop} cannot be predicted")
 
     def rounds(
         self, psi: cel.Formula, phi: cel.Formula, i: int, j: int, loop: str, follow: cel.Formula | None
@@ -782,14 +782,18 @@ class CelVariant:
                 return self.another_round(phi.phi)
             case cel.PerKey():  # the following formula is then evaluated on another stream
                 if self.another_round(phi.phi) is not None:
-                    raise Unsupported("iteration inside PER KEY that another formula follows", phi.span)
+                    raise Unsupported(
+                        "an iteration inside PER KEY with a formula after it cannot be predicted", phi.span
+                    )
                 return None
             case cel.Derived():
                 return self.another_round(phi.expansion)
             case cel.Or(left, right) | cel.And(left, right) | cel.All(left, right) | cel.Unless(left, right):
                 if self.another_round(left) is None and self.another_round(right) is None:
                     return None
-                raise Unsupported("iteration inside an operand that another formula follows", phi.span)
+                raise Unsupported(
+                    "an iteration inside an operand with a formula after it cannot be predicted", phi.span
+                )
             case _:
                 assert_never(phi)
 
@@ -860,7 +864,7 @@ class CelVariant:
                 parts = (self.satisfies(mu, left), self.satisfies(mu, right))
                 return all(parts) if self.choices["filter-connectives"] == "or-as-and" else any(parts)
             case cel.Named():
-                raise Unsupported("a registered predicate", condition.span)
+                raise Unsupported("a registered predicate cannot be predicted", condition.span)
             case _:
                 assert_never(condition)
 
@@ -1071,7 +1075,7 @@ def within(span: float, width: float, how: str) -> bool:
         case "integer":
             return span < int(width) + 1
         case _:
-            raise Unsupported(f"windows that are {how}")
+            raise Unsupported(f"the matches of windows that are {how} cannot be predicted")
 
 
 def selected(strategy: str, mus: Iterable[Valuation]) -> Iterable[Valuation]:

@@ -156,7 +156,7 @@ def spans(window: sase.SaseWindow, first: Event, last: Event, how: str) -> bool 
         case "integer":
             return seconds < int(width)
         case _:
-            raise Unsupported(f"windows that are {how}")
+            raise Unsupported(f"the matches of windows that are {how} cannot be predicted")
 
 
 def _agree(name: str, event: Event, other: Event, conditions: ConditionVariant) -> bool:

@@ -231,9 +231,9 @@ def width_in_places(df: DataFrame, columns: Columns, attribute: str, width: int 
 
 READ = "chunk long, effect string"
 ADVICE = (
-    "the query has no key, no bounded window and no other property by which it can run in parts, so that all rows go "
-    "through one task, in order: give partition_by, or put WITHIN around the formula, a window of events or on the "
-    "first column of order_by"
+    "all rows go through one task, in order, because the query has neither a key nor a window by which to divide the "
+    "rows: give partition_by, or put WITHIN around the formula, with a number of events or a width on the first column "
+    "of order_by"
 )
 WIDE = (
     "the window of the query contains so much of the data that all rows go through one task: give partition_by, or a "

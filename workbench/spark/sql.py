@@ -362,8 +362,8 @@ def _selected(rows: T.StructType, name: str, sql: str) -> SelectedColumn:
         return SelectedColumn(f"unix_micros({sql})", name)
     if _map_times(kind) != kind and (time.timezone or time.daylight):
         raise InputError(
-            f"column {name!r} is {kind.simpleString()}; its times would be those of a clock on which one hour comes "
-            "twice, so set TZ=UTC for Spark's processes, or leave the column out"
+            f"column {name!r} is {kind.simpleString()}; in this time zone one hour of each year comes twice, so "
+            "its times are ambiguous: set TZ=UTC for Spark's processes, or leave the column out"
         )
     return SelectedColumn(sql, name)
 

@@ -657,7 +657,10 @@ def test_an_attribute_cannot_pose_as_a_variable() -> None:
 
 def test_what_is_refused() -> None:
     S = history_expressions("a(1) b(1)")
-    with pytest.raises(Unsupported, match="events that may follow in prefix depend on the values of I"):
+    with pytest.raises(
+        Unsupported,
+        match="automata cannot evaluate prefix here, because which events may follow depends on the values of I",
+    ):
         machines("prefix(prior(a(I), b(I)))", S)
     with pytest.raises(Unsupported, match=r"make .* parameters"):
         found_in(parse("same(I) := prior(a(I, Q), b(I, Q)); !same(1)"), history_expressions("a(1,2)"))

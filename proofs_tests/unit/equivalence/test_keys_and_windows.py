@@ -167,7 +167,7 @@ def test_nan_is_a_key_of_nothing() -> None:
     [
         ("((A ; B) WITHIN 5 [x]) ; C", "WITHIN is around a part of a match"),
         ("(((A ; B) WITHIN 5 seconds) ; C) AND (D IN E)", "a window is around a part of a match, under AND"),
-        ("LAST((A ; B WITHIN 5 seconds) ; C) ; D", "more than OR, filters and bindings is around the strategy"),
+        ("LAST((A ; B WITHIN 5 seconds) ; C) ; D", "around such a strategy only OR, FILTER and IN can be decided"),
         ("(A ; B PER KEY [k]) ; C", "PER KEY is around a part of a match"),
         (
             "(A ; B) UNLESS (C ; D PARTITION BY [k])",
@@ -175,7 +175,7 @@ def test_nan_is_a_key_of_nothing() -> None:
         ),
         ("(A ; (B OR C)+) FILTER A.k = B.k", "a filter compares events of a variable that may hold no event"),
         ("(A ; B PER KEY [k]) FILTER A.k = B.j", "the attribute k, which is also compared with another attribute"),
-        ("(A ; B) FILTER A.x < B.x", "a filter compares events in another way than by equal keys"),
+        ("(A ; B) FILTER A.x < B.x", "a filter compares events, but not only by equal keys"),
         ("NXT((A ; B) WITHIN 5 [x])", "its values may decrease"),
         ("PROJECT[A](A ; B) WITHIN 1 day", "WITHIN is around PROJECT"),
         ("(PROJECT[X](A) PARTITION BY [k]) ; B", "which may leave out all events of a part"),
@@ -459,7 +459,7 @@ def test_whether_equiv_decides_a_query_is_known_from_the_query(text: str, reduci
 def test_a_search_says_why_it_was_needed() -> None:
     verdict = compare_formulas(parse("A+ FILTER A.x <= A.x"), parse("A+ PARTITION BY [x]"), "equivalent", bound=2)
     assert isinstance(verdict, Bounded)
-    assert "another way than by equal keys" in verdict.reason
+    assert "not only by equal keys" in verdict.reason
 
 
 def test_too_many_states_are_no_answer_and_no_proof() -> None:

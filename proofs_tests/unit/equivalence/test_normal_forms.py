@@ -447,7 +447,7 @@ def test_what_an_unsafe_disjunct_takes_along() -> None:
     ("query", "message"),
     [
         ("NXT(A AS x OR B AS y) ; A AS x", "both sides of `;` define x"),
-        ("NXT((A AS x ; A AS x) OR (B AS y FILTER x.a = 1))", "NXT compares matches for all events of x"),
+        ("NXT((A AS x ; A AS x) OR (B AS y FILTER x.a = 1))", "NXT compares matches that differ in it"),
     ],
 )
 def test_safe_leaves_what_strategies_mix(query: str, message: str) -> None:

@@ -250,7 +250,7 @@ IN_NETWORK = 'it requires that f is false: the event has ip|cidr: 10.0.0.0/8, an
         (STEPS, [("a", 0, X), ("b", 1, X), ("a", 2, X), ("b", 3, Y)], {2, 3}, {
             'step: 1 of 2 rules occur within 5s before event 3 of host "h", user "y"', "step: b: event 3",
             'step: a: only in other groups, at events 0, 2 of host "h", user "x"',
-            'step: event 2 is of host "h", user "x", and not of host "h", user "y"',
+            'step: event 2 belongs to host "h", user "x", not to host "h", user "y"',
         }),
         (FILTERED, [("a", 0, X), ("u", 1, {**X, "size": 1, "ip": "10.1.1.1"}), ("a", 2, X)], {1, 2}, {
             '1 of 2 rules occur within 9s before event 2 of user "x"', "a: events 0, 2",
@@ -1497,7 +1497,7 @@ detection:
             {"host": "h2", "owner": "x"},
             'it requires that filter_two is false: the event has host: "h2" and user|fieldref: owner',
         ),
-        ({"user": "X"}, 'event 1 is of user "X", and not of user "x": they differ in case'),
+        ({"user": "X"}, 'event 1 belongs to user "X", not to user "x": they differ in case'),
         ({"user": None}, "a occurs at event 1, which has no value of user"),
         ({"time": -10}, "event 0, is 1 s too early"),
     ],
@@ -1526,11 +1526,11 @@ def test_what_keeps_a_named_event_out_is_said(event: dict[str, Any], said: str, 
             "2",
             "an alert of temporal_ordered has the longest chain of rules in their order: 2 rules",
         ),
-        ({"type": "temporal", "rules": ["a", "b"]}, "0,2", "has all events of the window: event 1 too"),
+        ({"type": "temporal", "rules": ["a", "b"]}, "0,2", "has all events of the window, so also event 1"),
         (
             {"type": "event_count", "rules": ["a", "b"], "condition": {"gte": 2}},
             "2",
-            "an alert of event_count has all events of the window: events 0, 1 too",
+            "an alert of event_count has all events of the window, so also events 0, 1",
         ),
     ],
 )

@@ -1251,7 +1251,9 @@ def test_expected_matches_have_the_time_limit_of_a_case(tmp_path: Path, run: Run
 
 def test_expected_matches_of_a_suite_have_a_limit_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cases_second_opinion, "SUITE_SECONDS", 0)
-    with pytest.raises(InputError, match="computing the matches up to here took 0 seconds; split the suite"):
+    with pytest.raises(
+        InputError, match="computing the expected matches up to this line took 0 seconds; split the suite"
+    ):
         load(str(blowing_up(tmp_path)))
 
 
