@@ -150,7 +150,7 @@ def test_what_it_cannot_be_told_is_undecided() -> None:
         parse("A+ ALL A+ FILTER A.x = A.x"), parse("A+ FILTER A.x = A.x"), 6, budget=Budget(valuations=500)
     )
     assert isinstance(verdict, Undecided)
-    assert "take a smaller bound" in verdict.reason
+    assert "use a smaller bound" in verdict.reason
 
 
 def test_a_schema_is_read_off_the_formulas() -> None:

@@ -345,9 +345,24 @@ CORE_REFUSED = {
     "PARTITION BY": ("A+ PARTITION BY [a]", "(A AS x)+", stream("A A", a=[1, 2]), "PARTITION BY compares all events"),
     "gaps in a contiguous sequence": ("(A ; B) : C", "STRICT(A AS x ; B AS y ; C AS z)", stream("A D B C"), "gaps"),
     "gaps in a contiguous iteration": ("(A ; B):+", "STRICT((A AS x ; B AS y)+)", stream("A D B A B"), "gaps"),
-    "NXT after a sequence": ("A ; NXT(B ; C)", "A AS x ; NXT(B AS y ; C AS z)", stream("B A B C"), "after `;` or in an iteration, NXT"),
-    "LAST after a sequence": ("A ; LAST(B+)", "A AS x ; LAST((B AS y)+)", stream("B A B"), "after `;` or in an iteration, LAST"),
-    "MAX in an iteration": ("MAX(A+ ; B)+", "(MAX((A AS x)+ ; B AS y))+", stream("A B A B"), "after `;` or in an iteration, MAX"),
+    "NXT after a sequence": (
+        "A ; NXT(B ; C)",
+        "A AS x ; NXT(B AS y ; C AS z)",
+        stream("B A B C"),
+        "after `;` or in an iteration, NXT",
+    ),
+    "LAST after a sequence": (
+        "A ; LAST(B+)",
+        "A AS x ; LAST((B AS y)+)",
+        stream("B A B"),
+        "after `;` or in an iteration, LAST",
+    ),
+    "MAX in an iteration": (
+        "MAX(A+ ; B)+",
+        "(MAX((A AS x)+ ; B AS y))+",
+        stream("A B A B"),
+        "after `;` or in an iteration, MAX",
+    ),
     "a filter around a strategy, on many events": (
         "MAX(A+) FILTER A.a = 1",
         "MAX((A AS x FILTER x.a = 1)+)",
