@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cerify.automata.evaluate.jit import bare, compiled, part
+from cerify.automata.evaluate.jit import bare, compiled, inlined, part
 
 CAP = 1 << 61
 LAST_BIT = 63
@@ -554,7 +554,7 @@ def enumerate_scoped(  # type: ignore[no-untyped-def]
 # evaluate/jit.py says why these functions are long and have a parameter for each array.
 
 
-@compiled
+@inlined
 def _number(root, tree, counts, stamp, pending):  # type: ignore[no-untyped-def]
     """Count the complex events of a root. Return -1 if there are 2^61 or more, and -2 if `pending` is too small.
 
@@ -607,7 +607,7 @@ def _number(root, tree, counts, stamp, pending):  # type: ignore[no-untyped-def]
     return total
 
 
-@compiled
+@bare
 def numbers_of_roots(roots, done, tree, counts, stamp, pending, found):  # type: ignore[no-untyped-def]
     """Write the number of complex events of each root from index `done` on.
 

@@ -200,8 +200,9 @@ def coded(predicates: Sequence[pred.Predicate], S: Stream) -> tuple[NDArray[Any]
     else:
         columns = _Columns.from_stream(S)
         if all(map(_of_types, predicates)):
-            return columns.codes, *_classes(predicates, replace(columns, codes=np.arange(len(columns.names))))
-        codes, types = _classes(predicates, columns)
+            codes, classes, types = _classes(predicates, replace(columns, codes=np.arange(len(columns.names))))
+            return columns.codes, classes[codes], types
+        return _classes(predicates, columns)
     return codes, np.arange(len(types), dtype=np.int32), types
 
 
@@ -222,16 +223,25 @@ def _mask(predicates: Sequence[pred.Predicate], event: Event) -> int:
     return sum(1 << i for i in classify_event(predicates, event))
 
 
-def _classes(predicates: Sequence[pred.Predicate], columns: _Columns) -> tuple[NDArray[np.int32], list[int]]:
-    classes, types = np.zeros(len(columns.codes), np.int32), [0]
+def _classes(
+    predicates: Sequence[pred.Predicate], columns: _Columns
+) -> tuple[NDArray[Any], NDArray[np.int32], list[int]]:
+    """Return (codes, classes, types) for the rows, as in `coded`."""
+    codes: NDArray[Any] = np.zeros(len(columns.codes), np.uint8)
+    classes, types = np.zeros(256, np.int32), [0]
     for start in range(0, len(predicates), 8):
         byte = np.zeros(len(columns.codes), np.uint8)
         for i, P in enumerate(timed_items(predicates[start : start + 8], 1)):
             byte |= columns.mask(P).view(np.uint8) << np.uint8(i)
-        pairs = byte if len(types) == 1 else (classes.astype(np.int64) << 8) + byte
-        classes, distinct = numbered(pairs, len(types) << 8)
+        if start == 0:  # most formulas need no more, and their rows keep codes of a byte
+            there = byte.tobytes()
+            distinct = np.array([value for value in range(1 << len(predicates[:8])) if value in there], int)
+            codes, classes[distinct] = byte, np.arange(distinct.size)
+        else:
+            codes, distinct = numbered((classes[codes].astype(np.int64) << 8) + byte, len(types) << 8)
+            classes = np.arange(distinct.size, dtype=np.int32)
         types = [types[pair >> 8] | (pair & 255) << start for pair in distinct.tolist()]
-    return classes, types
+    return codes, classes, types
 
 
 def numbered(values: NDArray[Any], bound: int) -> tuple[NDArray[np.int32], NDArray[Any]]:

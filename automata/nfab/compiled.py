@@ -18,7 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cerify.automata.evaluate.compiled import numba_required
-from cerify.automata.evaluate.tables import MatchBatch, classified, pieces
+from cerify.automata.evaluate.tables import MatchBatch, coded, pieces
 from cerify.automata.nfab import evaluate
 from cerify.automata.nfab import opcodes as op
 from cerify.automata.nfab.evaluate import require_matches
@@ -504,8 +504,8 @@ class CompiledBlockRunner:
     ) -> MatchArrays | Unsupported:
         """Return the matches of the positive components; store the events that negated components may look at."""
         assert self._encoder is not None
-        classes, types = classified(self._passing, S)
-        bits = np.array(types or [0], np.int64)[classes]
+        codes, classes, types = coded(self._passing, S)
+        bits = np.array(types or [0], np.int64)[classes][codes]
         if self._encoder.in_order and (new := self._encoder.sorted_strings(S.table)) is not None:
             self._renumber_strings(new)
         data = self._encoder.columns(S.table)

@@ -95,11 +95,6 @@ class PartitionedTable:
         return np.arange(len(self.S)) if self.order is None else self.order
 
     @cached_property
-    def number_in_partition(self) -> NDArray[np.int64]:
-        """Return for each row the number of rows of its partition before it."""
-        return np.arange(len(self)) - np.repeat(self.starts[:-1], np.diff(self.starts))
-
-    @cached_property
     def lists(self) -> Mapping[str, list[Nullable]]:
         """Return the columns as lists."""
         columns: Mapping[str, list[Any]] = column_values(self.S)
@@ -137,8 +132,9 @@ class PartitionedTable:
         found = pa.concat_arrays(moved)
         if len(self.starts) <= 2:
             return found
-        sizes = np.repeat(np.diff(self.starts), np.diff(self.starts))
-        inside = self.number_in_partition >= far if rows < 0 else self.number_in_partition < sizes - far
+        inside, near = np.ones(length, np.bool_), np.minimum(np.diff(self.starts), far)
+        first = self.starts[:-1] if rows < 0 else self.starts[1:] - near  # of the rows whose value is missing
+        inside[np.arange(near.sum()) + np.repeat(first - np.cumsum(near) + near, near)] = False
         return pc.if_else(pa.array(inside), found, pa.scalar(None, array.type))
 
     def _groups(self, keys: Sequence[rows.Expression]) -> tuple[NDArray[np.int64], int]:
