@@ -460,7 +460,7 @@ def require(condition: bool | np.bool_, otherwise: str) -> None:
 # A single kind of store would be slow. Without windows and partitions a node needs no window, a state has one list
 # instead of a series for each key, and matches are counted as events are read. See docs/guide/performance.md.
 
-NODES_AT_FIRST = 8_192
+NODES_AT_FIRST = 32_768  # so many fit in a cache, and few compactions are needed
 
 
 class MatchStore(ABC):

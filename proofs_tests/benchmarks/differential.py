@@ -13,7 +13,7 @@ from cerify.languages import LANGUAGES
 from proofs_tests.benchmarks.figure import Figure, rate
 
 NODES = EVENTS = 8
-LEAST = 3000  # cases a second
+LEAST = 1500  # cases a second
 
 
 def differential(quick: bool) -> Iterator[Figure]:

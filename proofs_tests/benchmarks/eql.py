@@ -18,7 +18,7 @@ from cerify.semantics.eql.parse import parse
 from cerify.semantics.events import Stream
 from proofs_tests.benchmarks.figure import Figure, rate
 
-TARGET = 10e6
+TARGET = 25e6
 RULE = 'sequence by host with maxspan=1m [process where name : "cmd*"] [network where port == 443]'
 STEPS = '[process where process.name : "cmd*"] [network where destination.port == 443]'
 LOGGED = f"sequence by host.id with maxspan=1m {STEPS}"

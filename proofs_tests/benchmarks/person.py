@@ -21,10 +21,10 @@ RECORDED = [sys.executable, "-S", str(Path(__file__).with_name("recorded_engine.
 RECORDING = "ANSWERS"
 """Stands for a file: a run that does not count records the automaton's answers there, and the others repeat them."""
 COMMANDS: dict[str, tuple[list[str], int, float, int]] = {
-    "match": (["match", QUERY, FARM], 0, 0.5, RUNS),
+    "match": (["match", QUERY, FARM], 0, 0.2, RUNS),
     "conform": (["conform", "--engine", "automaton"], 0, 6, 3),
     "conform.recorded": (["conform", "--", *RECORDED, RECORDING], 0, 6, 3),
-    "claims": (["claims"], 0, 25, 1),
+    "claims": (["claims"], 0, 20, 1),
 }
 """The arguments, the exit status, the seconds that it may take, and the runs."""
 

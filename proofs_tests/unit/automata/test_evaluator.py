@@ -25,7 +25,7 @@ import pytest
 import cerify
 from cerify.api import compile
 from cerify.api import count as count_api
-from cerify.automata.evaluate import compiled, streaming
+from cerify.automata.evaluate import compiled, streaming, tables
 from cerify.automata.evaluate.compiled import CompiledCelEvaluator
 from cerify.automata.evaluate.evaluation_plan import batch_scope
 from cerify.automata.evaluate.parallel import ParallelEvaluator, shares_of
@@ -483,7 +483,8 @@ def test_numbers_of_keys_are_used_again_inside_a_batch(monkeypatch: pytest.Monke
     assert evaluator.keys.size < 400
 
 
-def test_without_a_window_what_leads_nowhere_is_let_go() -> None:
+def test_without_a_window_what_leads_nowhere_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "NODES_AT_FIRST", 8192)
     table, evaluator = uniform(100_000).table, CompiledCelEvaluator(parse("A : B : C"))
     found = evaluator.push(table)
     assert evaluator.store.tree.shape[-1] <= 8192
