@@ -129,8 +129,8 @@ def values_store(length: int, consuming: bool, ascending: bool, labelled: bool) 
 
 
 def divided_twice() -> Unsupported:
-    """Return the error for a partition under PER KEY on another attribute: the compiled evaluator does not support
-    it.
+    """Return the error for PER KEY with PARTITION BY on another attribute, which the compiled evaluator does not
+    support.
     """
     return Unsupported(
         "the compiled evaluator does not support PER KEY together with PARTITION BY on another attribute; "

@@ -82,12 +82,12 @@ class Windows:
 
     @property
     def everything(self) -> bool:
-        """Return whether the scope is the whole stream: no window, partition, count or key."""
+        """Return whether nothing limits the stream: there is no window, partition, count or key."""
         return not (self.windowed or self.attributes or self.keys or self.values)
 
     @property
     def divided(self) -> bool:
-        """Return whether there is PER KEY, and also PARTITION BY on another attribute."""
+        """Return whether there are both PER KEY and PARTITION BY on another attribute."""
         return bool(self.keys and self.attributes)
 
 

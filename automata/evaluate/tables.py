@@ -319,10 +319,10 @@ Numbers: TypeAlias = "tuple[NDArray[np.int64], NDArray[Any]]"
 class EventBatch:
     """Events as arrays. Events without effect on any partial match may be left out.
 
-    base: no other event is left out from this position on. For each event, classes: its class; positions: its position;
-    keys: the number of its key, or -1; admitted: whether a match can contain it; low: the first position at which a
-    match that ends with the event may begin; values: for DISTINCT, the number of its value, -1 without a value, -2 if
-    the value equals no other. Without windows and partitions no event is left out, and only base and classes are used.
+    base: from this position on, no event is left out. classes: the class of each event. positions: its position. keys:
+    the number of its key, or -1. admitted: whether a match can contain it. low: the first position at which a match
+    that ends with the event may begin. values: for DISTINCT, the number of its value; -1 without a value, -2 if the
+    value equals no other. Without windows and partitions no event is left out, and only base and classes are used.
     """
 
     base: int

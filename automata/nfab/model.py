@@ -133,7 +133,7 @@ TRUE, FALSE = Truth(True), Truth(False)
 
 @dataclass(frozen=True, slots=True)
 class NfabEdge:
-    """An edge. Its formula is the θ of its source and its move."""
+    """An edge of the automaton. The paper names its formula by the source and the move, as in θ_b_begin."""
 
     source: NfabState
     move: Move

@@ -698,7 +698,7 @@ def skip_error(skip: RowSkip, number: int, to_first: bool) -> IllFormed:
 
 @dataclass(frozen=True)
 class LabelledRows:
-    """A match with at least one row.
+    """A match with at least one row, as measures read it.
 
     partition: the rows of its partition, each with its values that are not NULL. visible: the rows that PREV and NEXT
     can reach. start: the first row of the match. labels: the variables of its rows. number: the match number.

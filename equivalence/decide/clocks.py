@@ -294,9 +294,9 @@ def tightened(zone: Zone, i: int, j: int, bound: Bound) -> Zone | None:
 
 
 def elapsed(zone: Zone, gap: int) -> Zone | None:
-    """Return the zone with one more time, the time of the next event.
+    """Return the zone with one more time, that of the next event; None if the zone allows no such time.
 
-    It is at least the gap after now, and not after the last event.
+    This time is at least `gap` after now, and not after the last event.
     """
     new = len(zone)
     wider: Zone = (*((*row, math.inf) for row in zone), (*[math.inf] * new, 0))
@@ -305,7 +305,7 @@ def elapsed(zone: Zone, gap: int) -> Zone | None:
 
 
 def selected(zone: Zone, times: Sequence[int], widest: int) -> Zone:
-    """Return the zone of these times only. Differences above the widest window become unbounded."""
+    """Return the zone restricted to these times. Differences above the widest window become unbounded."""
     rough = [[zone[i][j] for j in times] for i in times]
     for i, row in enumerate(rough):
         for j, bound in enumerate(row):
@@ -382,10 +382,10 @@ for no value.
 
 @dataclass(frozen=True)
 class Registers:
-    """The attributes that registers compare.
+    """The registers of a comparison: memories for attribute values that later events are compared with.
 
-    groups: sets of attributes that are compared with each other. compared: the attributes of each register.
-    ends_without: the attributes that the last event lacks.
+    attributes: the attributes that registers hold or compare. groups: sets of attributes that are compared with each
+    other. compared: the attributes of each register. ends_without: the attributes that the last event lacks.
     """
 
     attributes: tuple[str, ...] = ()

@@ -500,7 +500,7 @@ def with_places(phi: Formula, ends: bool = True) -> Iterator[tuple[Formula, bool
 
 @dataclass(frozen=True)
 class Reduction:
-    """Translates formulas with keys and windows to unary ones, in one case of the last event's keys.
+    """Translates formulas with keys and windows to unary formulas, for one case of which keys the last event has.
 
     order: the order of the times. parts: the width of each window around a part that ends before the match does, and
     the attributes compared with each register, in the order in which `reduced` meets them. Variables mark the first and
@@ -523,7 +523,7 @@ class Reduction:
         return bit if isinstance(in_piece, pred.Anything) else pred.Both(bit, in_piece)
 
     def last(self, key: str) -> Predicate:
-        """Return a predicate that is true of the last event in this case."""
+        """Return a predicate that the last event satisfies in this case."""
         if self.keys[key] is not None:
             return self.same(key)
         found: Predicate | None = None

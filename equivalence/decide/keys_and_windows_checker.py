@@ -394,7 +394,7 @@ def _holds_something(phi: cel.Formula) -> bool:
 
 @dataclass(frozen=True)
 class UnaryReading:
-    """Translates formulas to unary ones in one case of the last event's keys.
+    """Translates formulas to unary formulas, for one case of which keys the last event has.
 
     parts: the widths of windows on parts, and for each register the attributes that are compared with its value.
     """
@@ -417,7 +417,7 @@ class UnaryReading:
         return bit if piece is None else pred.Both(bit, piece)
 
     def may_be_last(self, key: str) -> Predicate:
-        """Return a predicate that is true of the last event in this case."""
+        """Return a predicate that the last event satisfies in this case."""
         if self.keys[key] is not None:
             return self.agrees(key)
         tests = self.compared.tests[key]

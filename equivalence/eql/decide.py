@@ -842,8 +842,7 @@ class _Comparison:
                         pending.append(after)
         if hidden:
             raise BudgetExceeded(
-                "the rules differ on the events of one key; but the events have several keys, and another key has the "
-                "same match, so this is undecided"
+                "on a log the rules differ for one key, but arrays give its events another key with the same match"
             )
         return None
 

@@ -187,14 +187,14 @@ Made by `python -m proofs_tests.benchmarks peers --write docs`, with {cores} cor
 [Speed](../guide/performance.md). The streams have eight event types, four of which no query mentions.
 
 The engine and the compiled evaluator of cerify read the same stream in turns, {warm} times without counting and then
-{runs} times; the median is shown. Times are milliseconds of the processor from the first event to the last match, when
-all matches are listed as the engine hands them over; the query is compiled before. *Thread* is the time of the thread
-that evaluates; *process* includes collecting garbage, compiling at run time and logging. (Java counts it in steps of
-10 ms; it is taken to be no less than that of the thread. Of adapters in Python it includes writing the query and the
-events in the engine's form.) *Times ours* is the time of the process divided by ours, with the least and the greatest
-of the {runs}. Each engine gets streams of {ladder} events, until one takes its process {short:g} s or more when it is
+{runs} times; the median is shown. Times are milliseconds of the processor, from the first event to the last match.
+All matches are listed as the engine hands them over; the query is compiled before. *Thread* is the time of the thread
+that evaluates. *Process* includes collecting garbage, compiling at run time and logging; for adapters in Python, also
+writing the query and the events in the engine's form. Java counts this time in steps of 10 ms, and at least the time of
+the thread is shown. *Times ours* is the time of the process divided by ours, with the least and the greatest of the
+{runs}. Each engine gets streams of {ladder} events, until one takes its process {short:g} s or more when it is
 first read, or the next one has more than {most:,} matches; the last one is shown, so that rows of different engines are
-not about the same stream. Where the engine has another number of matches no time is shown.
+not about the same stream. No time is shown where the engine finds a different number of matches.
 
 ![Processor time of the engine divided by ours](speed.svg)
 

@@ -51,7 +51,7 @@ AN_INTERVAL = "write a length of time as an interval, such as INTERVAL '30' MINU
 
 
 def a_kind(kind: ValueKind) -> str:
-    """Return the kind with its article."""
+    """Return the name of a kind with its article, as "a number" or "an interval"."""
     return f"{'an' if kind == 'interval' else 'a'} {kind}"
 
 

@@ -986,7 +986,7 @@ class _Builder(ExpressionBuilder):
     def measure_without_as(self, meta: Meta, e: rows.Expression, one: Identifier) -> tuple[Measure, ...]:
         if self.dialect.measures_without_as:
             return self.measure(meta, e, one)
-        raise ParseError(f"AS is missing: write a measure as an expression AS {one.name}", span_of(meta))
+        raise ParseError(f"AS is missing before {one.name}: a measure is an expression, AS and a name", span_of(meta))
 
     def rows_per_match(self, meta: Meta, token: Token) -> _Clause:
         words = token.upper().split()

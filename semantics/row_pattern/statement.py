@@ -456,7 +456,9 @@ def _parts_after(plain: str, start: int, end: int) -> dict[str, Span]:
     order = [["WHERE", "ORDER BY", "LIMIT", "FETCH"].index(word) for _, _, word in marks]
     first = marks[0][0] if marks else max(start, end)
     if plain[start:first].strip() or any(after <= before for before, after in pairwise(order)):
-        wrong = "after a table or the clause come an alias, WHERE, ORDER BY and LIMIT, in this order and once each"
+        wrong = (
+            "after a table or the clause, only an alias, WHERE, ORDER BY and LIMIT may follow, in this order, each once"
+        )
         raise ParseError(wrong, Span(start, max(start, end)))
     ends = [*(begin for begin, _, _ in marks), end][1:]
     return {word: Span(after, stop) for (_, after, word), stop in zip(marks, ends, strict=True)}

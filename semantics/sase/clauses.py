@@ -327,7 +327,7 @@ def strategies(q: sase.Tree) -> frozenset[sase.Strategy]:
 
 
 def operators(q: sase.Tree) -> frozenset[str]:
-    """Return the other constructs of a query, except those that every query has."""
+    """Return the titles of a query's constructs that are not strategies, without those that every query has."""
     return frozenset(c.title for c in _find_constructs(q) if c.symbol not in STRATEGIES)
 
 

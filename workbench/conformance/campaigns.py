@@ -272,9 +272,10 @@ def built_in(
 def plan_of(
     language: Language[Any], profile: str, streams: Streams | None, left: Evaluator, **settings: Any
 ) -> CampaignPlan:
-    """Return a plan for the language and profile. Both evaluators are `left`: replace the right one.
+    """Return a plan for the language and profile.
 
-    streams: None stands for guided streams if the language has them. settings: other fields of the plan.
+    left: the evaluator that the plan has on both sides; the caller replaces the right one. streams: None stands for
+    guided streams if the language has them. settings: other fields of the plan.
     """
     generator, operations = language.require_cases().generator(), language.operations()
     if operations is None:
@@ -397,8 +398,9 @@ class Job:
 
     @cached_property
     def plans(self) -> Mapping[PlanShare, CampaignPlan]:
-        """Return each part's campaign for one process. Both evaluators are the reference evaluator: replace the right
-        one.
+        """Return each part's campaign for one process.
+
+        Both of its evaluators are the reference evaluator; the caller replaces the right one.
         """
         return {part: self._plan(part) for part in self.parts}
 

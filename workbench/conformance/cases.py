@@ -400,7 +400,7 @@ def predicates_of(tree: Json) -> frozenset[str]:
 
 
 def in_order(S: Iterable[Event]) -> bool:
-    """Return whether no event of a stream is earlier than an event before it."""
+    """Return whether the events of a stream are in the order of their times."""
     latest: int | float | datetime | None = None
     for event in S:
         match event.get(TIME):

@@ -766,7 +766,7 @@ class Identification:
         return wrong
 
     def seen(self) -> list[str]:
-        """Return the names of the axes that affect some query answered so far."""
+        """Return the names of the axes that can affect a query answered so far."""
         queries = {one.question.query for one in self.answered}
         found = {axis.name for query in queries for axis in self.predictor.axes_of(query)}
         return [name for name in self.predictor.interpretation.axes if name in found]
@@ -798,7 +798,7 @@ class Identification:
         return {name: self.finding(name, found, about[name], unfit - {name}) for name, found in clear.items()}
 
     def unasked(self, stages: Iterable[Stage], found: Collection[str]) -> dict[str, str]:
-        """Return for each axis of these stages that has no finding a phrase that says why."""
+        """Return, for each axis of these stages without a finding, the reason as a phrase."""
         own = templates_by_axis(stages)
         return {name: self._why_unasked(name, templates) for name, templates in own.items() if name not in found}
 
@@ -975,9 +975,9 @@ class Identification:
     def about(self, name: str) -> list[Answered]:
         """Return the answers that depend on the value of an axis.
 
-        These are answers to questions about this axis or about no particular axis, and also the answers to questions
-        about it that the best hypothesis does not explain. If there are none, and the axis says which matches are
-        reported, return all answers that depend on it.
+        These are answers to questions about this axis or about no particular axis, and wrongly predicted answers to
+        questions about it. If there are none, and the axis says which matches are reported, return all answers that
+        depend on it.
         """
         found = [
             one
@@ -1151,8 +1151,9 @@ class Pool:
         return [question for question in every if question.kind not in self.skipped]
 
     def richest(self, hypothesis: Choices, predictor: Predictor) -> EngineQuestion | None:
-        """Return the question of at most RICH events to which the hypothesis has the most matches; of several, the
-        shortest.
+        """Return the question for which the hypothesis predicts the most matches, among those of at most RICH events.
+
+        Of several such questions, return the shortest.
         """
         short = [q for q in self.unskipped() if len(q.events) <= RICH]
         if not short:
@@ -1160,14 +1161,14 @@ class Pool:
         return max(short, key=lambda question: len(predictor.answer(question, hypothesis)))
 
     def matched(self, predictor: Predictor, most: int) -> list[EngineQuestion]:
-        """Return the shortest questions to which the default meaning gives a match."""
+        """Return the shortest questions for which the default meaning predicts a match."""
         return list(islice((q for q in self.unskipped() if predictor.answer(q, predictor.default)), most))
 
     def unmatched(self, hypothesis: Choices, predictor: Predictor, names: Iterable[str]) -> list[EngineQuestion]:
-        """Return up to UNMATCHED questions to which neither the default meaning nor a hypothesis gives a match.
+        """Return up to UNMATCHED questions for which neither the default meaning nor a hypothesis predicts a match.
 
-        For half of them, another value of these axes gives a match. For the others, the default meaning gives a match
-        on other events of the same types in the same order, so only the values of attributes decide.
+        For half of them, another value of these axes predicts a match. For the others, the default meaning predicts a
+        match on other events of the same types in the same order, so only the values of attributes decide.
         """
         every, default = self.unskipped(), predictor.default
         axes = (predictor.interpretation.axes[name] for name in names)

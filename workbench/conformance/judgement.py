@@ -131,7 +131,7 @@ class ChoiceScorer:
     def speaks(self, choice: Choice) -> bool:
         """Return whether the engine reports a match for some query with the operators of the axis.
 
-        If no query with these operators gets a match, many choices predict the empty answers, but do not explain them.
+        If it reports none for such queries, many choices predict the empty answers without explaining them.
         """
         given = (isinstance(one.given, frozenset) and bool(one.given) for one in self.bearing(choice[0]))
         return self.choices.silencing or sum(given) >= NONEMPTY

@@ -113,7 +113,9 @@ def _included(p: Any) -> Any:
 
 
 def message(case: Case) -> protocol.Json | None:
-    """Return the fields of a run message for engines that speak SQL; None for other languages, or without a clause."""
+    """Return the fields that a run message has for engines that speak SQL; None if the case has no clause of
+    MATCH_RECOGNIZE.
+    """
     if (q := _clause(case)) is None:
         return None
     try:

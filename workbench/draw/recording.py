@@ -153,7 +153,7 @@ class DrawnLabels:
 
 @dataclass(frozen=True)
 class Recording:
-    """A run over a stream: the automaton, all nodes and links ever made, and a step for each event that is read.
+    """A run over a stream, recorded for a drawing: the automaton, all nodes and links, and a step for each event.
 
     The first step is before the first event. For an evaluator that backtracks, an event may have several steps, and
     there are no nodes. notes: sentences below the drawing.

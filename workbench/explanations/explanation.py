@@ -73,7 +73,7 @@ def reasons_against(atom: cel.Atom, mu: Valuation, S: Stream) -> str:
 
 
 def of_window(window: cel.Window, mu: Valuation, S: Stream) -> str:
-    """Describe the first and the last event of mu, with the values that the window measures."""
+    """Describe the first and the last event that mu binds, with the values that the window measures."""
     places = sorted(sup(mu))
     if not places:
         return "there is no event"

@@ -54,7 +54,7 @@ class SparkRun(ABC):
 
     @property
     def ascending(self) -> Mapping[str, bool]:
-        """Return the attributes whose values must not decrease; for each, whether every event needs a value."""
+        """Map each attribute whose values must not decrease to whether every event must have it."""
         return {}
 
     def finish(self) -> pa.Table:
@@ -451,8 +451,8 @@ def _among(types: pa.Array | pa.ChunkedArray, names: list[str]) -> pa.Array | pa
 class ValidRows:
     """Finds the rows of some batches that are events of streams; the others are set aside until `take` is called.
 
-    ascending: the attributes whose values must not decrease in a stream, each with whether every event must have one.
-    The last row of a batch is kept for the next one, because it may tie with the row after it.
+    ascending: maps each attribute whose values must not decrease in a stream to whether every event must have it. The
+    last row of a batch is kept for the next one, because it may tie with the row after it.
     """
 
     def __init__(self, columns: Columns, schema: Schema | None, ascending: Mapping[str, bool]) -> None:

@@ -169,7 +169,7 @@ class Concatenated(ABC):
 
     @property
     def ascending(self) -> Mapping[str, bool]:
-        """Return the attributes whose values must not decrease, each with whether every event must have one."""
+        """Map each attribute whose values must not decrease to whether every event must have it."""
         return {}
 
 
@@ -216,7 +216,7 @@ class ConcatenatedCel(Concatenated):
 
     @property
     def ascending(self) -> Mapping[str, bool]:
-        """Return the attributes of windows on values, each with False: an event may lack a value."""
+        """Return the attributes of windows on values. The value of each is False: an event may lack the attribute."""
         return dict.fromkeys((window.attribute for window in self._evaluator.range_windows), False)
 
 
@@ -326,7 +326,7 @@ class CelRun(SparkRun):
 
     @property
     def ascending(self) -> Mapping[str, bool]:
-        """Return the attributes of windows on values, each with False: an event may lack a value."""
+        """Return the attributes of windows on values. The value of each is False: an event may lack the attribute."""
         return dict.fromkeys((window.attribute for window in self._evaluator.range_windows), False)
 
     def count(self, table: pa.Table, classes: Classes | None = None) -> int:
@@ -425,7 +425,9 @@ class SaseRun(SparkRun):
 
     @property
     def ascending(self) -> Mapping[str, bool]:
-        """Return the time, with True because every event needs one, if there is a window; else an empty mapping."""
+        """Map the time to True if there is a window, because every event then needs a time; else return an empty
+        mapping.
+        """
         return {} if self.q.within is None else {TIME: True}
 
     def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:

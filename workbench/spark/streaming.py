@@ -271,8 +271,8 @@ class NoCommittedBatch(InputError):
 def require_checkpoint(df: DataFrame, query: str, *, checkpoint: str, **options: Unpack[StreamOptions]) -> None:
     """Raise InputError if the checkpoint has states of another query or of other columns.
 
-    df, query and options are those of match_stream. Only the state of one key is read. A stream that has not finished a
-    batch yet passes.
+    df, query and options are those of match_stream. Only the state of one key is read. A checkpoint without a finished
+    batch is accepted.
     """
     require_keywords(require_checkpoint, options, StreamOptions)
     prepared = prepare(df, query, options)

@@ -186,7 +186,7 @@ def test_random_clauses_are_read_back(seed: int) -> None:
         (
             "MEASURES COUNT(*) n PATTERN (A)",
             ParseError,
-            "AS is missing: write a measure as an expression AS n",
+            "AS is missing before n: a measure is an expression, AS and a name",
             "COUNT(*) n",
         ),
         ("MEASURES ARRAY_AGG(x, ',') AS m PATTERN (A)", ParseError, "takes exactly one argument", None),
