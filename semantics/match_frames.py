@@ -565,9 +565,10 @@ def _pairs(match: Match) -> list[dict[str, Any]]:
 
 
 def match_schema(place: pa.DataType) -> pa.Schema:
-    """Return the columns for a match. `at` and `events` say where it is, by positions or other values of type `place`.
+    """Return the columns of a table with a row for each match.
 
-    `bindings` maps variables to such places, `result` is JSON; they are null if the query does not give them.
+    `at` and `events` have the type `place`: they are positions, or other values that identify events. `bindings` maps
+    variables to lists of such values, `result` is JSON; both are null if the query does not give them.
     """
     places = pa.list_(place)
     bindings = pa.map_(pa.string(), places)

@@ -437,7 +437,7 @@ class CompiledBlockRunner:
         return found if isinstance(found, Unsupported) else runner._ended(found)
 
     def rows(self, table: pa.Table) -> list[Bindings]:
-        """Return the rows of a table that `advance` or `finish` returned."""
+        """Return each row of a table from `advance` or `finish` as the variables with their positions."""
         lists = [table[variable].to_pylist() for variable in self.variables]
         return [
             tuple((v, tuple(positions)) for v, positions in zip(self.variables, row, strict=True))

@@ -345,7 +345,8 @@ def _beyond_columns(q: MatchRecognize, variable: str) -> rows.Expression | None:
 
 
 def why_not_compiled(q: MatchRecognize, budget: Budget) -> Unsupported | None:
-    """Return why the compiled evaluator does not support the automaton of a clause; None if they do.
+    """Return why the compiled evaluator does not support a clause's automaton; None if it does.
+
     Raises BudgetExceeded.
     """
     if q.longest:

@@ -46,10 +46,11 @@ class NotClosed(Exception):
 
 @dataclass(frozen=True)
 class AttributeOptions:
-    """The values that an attribute may have in events of a type: the last event's value, no value, or another value of
-    a piece.
+    """The values that an attribute may have in events of a type.
 
-    group: the group of attributes that are compared with each other. lonely: whether the piece has only one value.
+    An attribute's values are divided into numbered pieces. is_last: it has the value of the last event. may_lack: it
+    may have no value. piece: the piece of its other values; None for none. lonely: whether that piece has only one
+    value. group: the group of attributes that are compared with each other.
     """
 
     name: str
@@ -60,8 +61,9 @@ class AttributeOptions:
     lonely: bool
 
     def options(self, held: Iterable[int], new: int) -> list[int | None]:
-        """Return the values that the event may have, given the values in registers. new: a value of piece 0 that no
-        register has.
+        """Return the values that the event may have, given the values in registers.
+
+        new: a value of piece 0 that no register has; from it follow the new values of the other pieces.
         """
         if self.is_last:
             return [LAST_VALUE]

@@ -67,9 +67,11 @@ OTHER = "an event type of no predicate"
 
 
 def unlisted(predicates: Sequence[Predicate], types: Collection[frozenset[int]], schema: Schema | None) -> Event | None:
-    """Return an event whose type is not among `types`; None if no such event was found.
+    """Return an event that satisfies a set of predicates that is not listed in `types`; None if no such event was
+    found.
 
-    The event conforms to the schema, if there is one. Only some events are tried. Raises BudgetExceeded.
+    A set has the indices of its predicates. The event conforms to the schema, if there is one. Only some events are
+    tried. Raises BudgetExceeded.
     """
     events = timed_items(_events(predicates, schema), 1)
     return next((event for event in events if classify_event(predicates, event) not in types), None)

@@ -157,7 +157,7 @@ def difference_on(
 ) -> Different | None:
     """Return the first difference that refutes the claim on a table, by the reference evaluator; None if there is none.
 
-    Raises IllFormed if the reference evaluator does.
+    Raises IllFormed if AFTER MATCH SKIP of a clause has no row to skip to.
     """
     mine, other = (_row_matches(q, S, level) for q in (left, right))
     here, there = mine - other, other - mine

@@ -373,8 +373,10 @@ def fewer_clauses(q: MatchRecognize) -> Iterator[MatchRecognize]:
 
 
 def smaller_patterns(q: MatchRecognize) -> Iterator[MatchRecognize]:
-    """Yield the clause with a pattern in which a descendant replaces an ancestor; then with simpler quantifiers,
-    shorter PERMUTE or other variables.
+    """Yield the clause with a smaller pattern.
+
+    First a part of a pattern stands in place of the whole; then quantifiers are simpler, PERMUTE has fewer parts, or
+    variables are others.
     """
     for p in (*PATTERN.parts_instead(q.pattern), *PATTERN.at_each_node(q.pattern, lambda p: _simpler(p, q.primary))):
         yield pruned(replace(q, pattern=p))
@@ -394,7 +396,9 @@ def _simpler(p: rows.Pattern, variables: tuple[str, ...]) -> Iterator[rows.Patte
 
 
 def smaller_expressions(q: MatchRecognize) -> Iterator[MatchRecognize]:
-    """Yield the clause with an expression in which a descendant replaces an ancestor; then with simpler navigation."""
+    """Yield the clause with a smaller condition or measure: first with a part of an expression in place of the
+    whole, then with simpler navigation.
+    """
 
     def find_smaller(e: rows.Expression) -> Iterator[rows.Expression]:
         yield from EXPRESSION.parts_instead(e)

@@ -102,14 +102,17 @@ class TreeShape(Generic[T]):
         return subtrees(root, self.children)
 
     def at_each_node(self, root: T, local: Reduction[T]) -> Iterator[T]:
-        """Yield the tree with one node replaced, for each replacement that `local` offers, outermost first."""
+        """Yield the tree with one node replaced, for each node and each replacement that `local` offers; the root is
+        first.
+        """
         yield from local(root)
         for below in varied(self.children(root), lambda child: self.at_each_node(child, local)):
             yield self.rebuilt(root, below)
 
     def parts_instead(self, root: T, around: Callable[[T], T] | None = None) -> Iterator[T]:
-        """Yield smaller trees: first with a descendant in place of an ancestor, the smallest first; then the same under
-        the operator `around`.
+        """Yield the tree with one subtree replaced by a part of that subtree, the smallest part first.
+
+        With `around`, each subtree is then also replaced by the same parts under the operator `around`.
         """
 
         def local(node: T) -> Iterator[T]:

@@ -265,7 +265,10 @@ def _conditions(conditions: Sequence[cel.Condition], names: Sequence[str]) -> tu
                     )
     wanted = set(pairwise(names))
     if increasing and (increasing != wanted or len(set(names)) < len(names)):
-        raise Unsupported("in a funnel, either each step must be later than the step before it, or none must be")
+        raise Unsupported(
+            "conditions on times must say that each step is later than the step before it, with a different variable "
+            "for each step; otherwise leave them all out"
+        )
     return predicates, bool(increasing)
 
 

@@ -466,7 +466,10 @@ def plain_texts(text: str, dialect: SqlDialect) -> str:
             value = inner if found["raw"] else _ESCAPE.sub(lambda one: _unescaped(one, dialect, span), inner)
         plain = "'" + value.replace("'", "''") + "'"
         if len(plain) > len(found[0]):
-            raise Unsupported("write a text with so many quotation marks in single quotation marks", span)
+            raise Unsupported(
+                "this text has too many quotation marks to be read in this form; write it in single quotation marks",
+                span,
+            )
         return plain.ljust(len(found[0]))
 
     return re.sub(shape, write_text, text, flags=re.S)

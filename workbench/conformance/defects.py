@@ -157,11 +157,11 @@ def _is_axis_taken(choice: Choice, taken: Iterable[Choice]) -> bool:
 def causes_of(
     choices: Choices, results: Sequence[CaseResult], first: Choice | None = None, beside: Sequence[Choice] = ()
 ) -> tuple[DefectCause, ...]:
-    """Return the choices that predict the answer to the smallest case and at least half of all answers; `first` is the
-    first.
+    """Return the choices that predict the answer to the smallest case and at least half of all answers.
 
-    results: the answers, beginning with the one to the smallest case. beside: the causes of other defects. Answers that
-    `first` predicts only together with these causes count for `first` too.
+    results: the answers, beginning with the one to the smallest case. first: a choice for which one predicted answer is
+    enough, and which comes first. beside: the causes of other defects. Answers that `first` predicts only together with
+    these causes count for `first` too.
     """
     number = {
         c: sum(choices.reproduces([c], one) for one in results)

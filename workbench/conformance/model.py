@@ -82,10 +82,10 @@ class Case:
 
 
 def of_output(found: Iterable[Match], language: str, output: str) -> list[Match]:
-    """Sort the matches. In a language with results keep only the part that `output` names.
+    """Sort the matches. If the language has results, first reduce each match to what `output` names.
 
-    "matches" keeps the positions of the events. "positions" keeps only the position at which a match is reported.
-    "groups" keeps only the results, at position 0.
+    "matches": its position and the positions of its events. "positions": its position alone. "groups": its result
+    alone; the position is then 0.
     """
     if LANGUAGES[language].results:
         match output:

@@ -157,7 +157,10 @@ strategy with its variable."""
 
 
 def relaxations(queries: Iterable[sase.SaseQuery]) -> Iterator[tuple[sase.SaseQuery, tuple[str, ...], sase.SaseQuery]]:
-    """Yield each set of restrictions, the smallest sets first, as (query, texts of the restrictions, query without)."""
+    """Yield each query without some of its restrictions, the fewest first.
+
+    Each item has the query, the texts of the restrictions that are left out, and the query without them.
+    """
     known = [(q, restrictions(q)) for q in queries]
     for n in range(1, max((len(found) for _, found in known), default=0) + 1):
         for q, found in known:

@@ -37,11 +37,11 @@ AT_MOST_SAYS = {name: f"at most {n}" for name, n in AT_MOST.items()}
 class Axis:
     """A question on which engines differ, with its possible answers, the values.
 
-    A name such as seq@cseq is the axis seq for the operator cseq. A hypothesis that names only seq sets every axis
-    seq@... that has the value and that it does not name itself, unless seq is an axis too. operators: the names of the
-    operators for which the axis matters, as in the table of operators of the language; empty if it matters for every
-    query. says: what the values mean, in a sentence with a part for each value, in their order: "subject: one;
-    another".
+    An axis seq@cseq is the axis seq for the operator cseq alone. If a hypothesis names seq, and seq is not an axis
+    itself, its value holds for all axes seq@... whose values include it and that the hypothesis does not name.
+    operators: the names of the operators for which the axis matters, as in the table of operators of the language;
+    empty if it matters for every query. says: what the values mean, in a sentence with a part for each value, in their
+    order: "subject: one; another".
     """
 
     name: str

@@ -164,12 +164,14 @@ class Departure:
 
 
 def in_pattern(other: Callable[[Any], rows.Pattern]) -> Rewritten:
-    """Return a function that replaces each node of a clause's pattern, from the leaves up."""
+    """Return a function that changes a clause: `other` gives what replaces each node of the pattern, children first."""
     return lambda q: replace(q, pattern=_mapped(q.pattern, other))
 
 
 def in_expressions(other: Callable[[Any], rows.Expression], define: bool = True, measures: bool = True) -> Rewritten:
-    """Return a function that replaces each node of a clause's conditions and measures, from the leaves up."""
+    """Return a function that changes a clause: `other` gives what replaces each node of its conditions and measures,
+    children first.
+    """
 
     def changed(q: MatchRecognize) -> MatchRecognize:
         conditions = (replace(one, condition=_mapped(one.condition, other)) for one in q.define)

@@ -427,7 +427,7 @@ class CompiledWindow(Compiled):
 
     @property
     def widths(self) -> Mapping[str, Width]:
-        """Return the widths of the reach, by attribute."""
+        """Return for each attribute the width of the rows that are kept for later matches."""
         return dict(self._reach.widths)
 
     @property
