@@ -256,6 +256,7 @@ def unused(phi: cel.Formula) -> Iterator[Problem]:
                 pending.append((inner, _Asked(asked.only, asked.hidden | {A})))
             case cel.Filter(inner, condition):
                 named = frozenset(A for atom in cel.atoms(condition) for A in _variables(atom))
+                # The filter sees what is bound below it, also a variable that a PROJECT or IN around the filter hides.
                 only = None if asked.only is None else asked.only | named
                 pending.append((inner, _Asked(only, asked.hidden - named)))
             case cel.Project(L, inner):

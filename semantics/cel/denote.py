@@ -103,6 +103,8 @@ def _as_set(events: Events) -> Events:
     """Return the events without repetitions: among events with the same type and values, only the first."""
     found: dict[object, Event] = {}
     for event in events:
+        # The kind is part of the key because True == 1 in Python; 1 and 1.0 are one number in a query, and share a
+        # kind.
         values = ((name, kind(value), value) for name, value in sorted(event.attributes.items()))
         found.setdefault((event.type, *values), event)
     return tuple(found.values())
@@ -122,6 +124,7 @@ def _function(atom: cel.Named, predicates: Predicates) -> Callable[..., bool]:
     if not callable(function):
         raise IllFormed(f"the predicate {atom.name} is {function!r}; it must be a function", atom.span)
     try:
+        # Bind without a call: a TypeError that the user's code raises must not look like a wrong number of parameters.
         inspect.signature(function).bind(*atom.variables)
     except TypeError:
         wants = inspect.signature(function)
@@ -174,6 +177,7 @@ class RememberedFacts(Facts):
 
     def holds(self, predicate: Predicate, p: int) -> bool:
         """Return whether the event at p satisfies the predicate."""
+        # By identity: a lookup by value would hash and compare the predicate's tree for each event.
         found = self._computed.get((id(predicate), p))
         if found is None:
             self._alive.append(predicate)
@@ -186,6 +190,7 @@ class RememberedFacts(Facts):
             of_key: dict[object, list[int]] = {}
             for p in range(len(self.S)):
                 values = [self.S[p].get(a) for a in names]
+                # NaN is unequal to itself, so an event with NaN agrees with none, not even with itself.
                 if all(value is not None and value == value for value in values):
                     of_key.setdefault(tuple((kind(value), value) for value in values if value is not None), []).append(
                         p
@@ -228,12 +233,15 @@ def clause(
         case cel.EventAtom(R):
             return {bind(R, {j})} if S[j].type == R else NONE
         case cel.In(psi, A):
+            # The new binding contains the old one. The subtraction still stands here because Figure 3 replaces the
+            # binding.
             return (mu - at(mu, A) | bind(A, sup(mu)) for mu in meaning(psi, i, j))
         case cel.Filter(psi, condition):
             return (mu for mu in meaning(psi, i, j) if satisfies(mu, condition, S, facts))
         case cel.Seq(left, right):
             return sequenced(left, right, i, j, meaning)
         case cel.Plus(psi):
+            # The recursion ends: `sequenced` evaluates phi only from k + 1 > i on.
             return chain(meaning(psi, i, j), sequenced(psi, phi, i, j, meaning))
         case cel.ContiguousSeq(left, right):
             return contiguous(left, right, i, j, meaning)
@@ -242,21 +250,27 @@ def clause(
         case cel.Project(L, psi):
             return (frozenset((A, p) for A, p in mu if A in L) for mu in meaning(psi, i, j))
         case cel.Start(psi):
+            # Under PROJECT mu may bind nothing; it then has no first event (docs/decisions/empty-supports.md).
             return (mu for mu in meaning(psi, i, j) if mu and first(mu) == i)
         case cel.Or(left, right):
             return meaning(left, i, j) | meaning(right, i, j)
         case cel.And(left, right):
+            # Valuations are compared, so both sides must bind the same variables: `A AND (A IN X)` has no match.
             return meaning(left, i, j) & meaning(right, i, j)
         case cel.All(left, right):
             return interleaved(left, right, i, j, meaning)
         case cel.Unless(left, right):
+            # Every part of the interval counts: over (i, j) alone an event type matches only at j, and a match of
+            # `right` that ends earlier would be missed.
             intervals = ((i_, j_) for j_ in range(i, j + 1) for i_ in range(i, j_ + 1))
             return NONE if any(meaning(right, i_, j_) for i_, j_ in intervals) else meaning(left, i, j)
         case cel.Strict(psi):
+            # An empty support has no gap, so STRICT keeps it (docs/decisions/empty-supports.md).
             return (mu for mu in meaning(psi, i, j) if not mu or last(mu) - first(mu) < len(sup(mu)))
         case cel.Next(psi):
             mus = meaning(psi, i, j)
             Cs = set(map(sup, mus))
+            # Supports are compared, and valuations kept: all valuations of the best support survive.
             return (mu for mu in mus if all(next_at_most(other, sup(mu)) for other in Cs))
         case cel.Last(psi):
             mus = meaning(psi, i, j)
@@ -306,6 +320,7 @@ def sequenced(left: cel.Formula, right: cel.Formula, i: int, j: int, meaning: Me
 def contiguous(left: cel.Formula, right: cel.Formula, i: int, j: int, meaning: Meaning) -> Iterator[Valuation]:
     """Yield the valuations of `left : right`, where left ends at some position k and right begins at k + 1."""
     for k in range(i, j):
+        # A valuation that binds nothing has no last event, so it is adjacent to no event.
         ending = [mu1 for mu1 in meaning(left, i, k) if mu1 and last(mu1) == k]
         starting = [mu2 for mu2 in meaning(right, k + 1, j) if mu2 and first(mu2) == k + 1] if ending else []
         for mu1 in ending:
@@ -334,10 +349,14 @@ def satisfies(mu: Valuation, condition: cel.Condition, S: Stream, facts: Facts |
     facts = facts or Facts(S)
     match condition:
         case cel.Every(A, predicate):
+            # True if A binds no event: the paper's condition is for every event of the set.
             return all(facts.holds(predicate, p) for _, p in at(mu, A))
         case cel.Correlated(predicate):
             ranges = ([S[p] for _, p in at(mu, m.variable)] for m in mentions(predicate))
             for events in product(*ranges):
+                # The n-th mention takes the n-th event of the tuple, because each mention ranges on its own: in A.x =
+                # A.x the two sides can be different events. `satisfied` asks for attributes in the order of `mentions`,
+                # each once.
                 remaining = iter(events)
                 if not satisfied(predicate, lambda m, events=remaining: next(events).get(m.name)):  # type: ignore[misc]
                     return False
@@ -359,6 +378,7 @@ def spans_at_most(window: cel.Window, C: ComplexEvent, S: Stream) -> bool:
     """
     match window:
         case cel.EventWindow(count):
+            # Less than, because a window of n events has n neighbours; windows on time and values include their bound.
             return bool(C) and max(C) - min(C) < count
         case cel.TimeWindow(amount, unit):
             return _within(amount * SECONDS[unit], [S[p].get("time") for p in C])
@@ -374,8 +394,10 @@ def _within(width: int | float, values: list[Value | None]) -> bool:
     For times, the width is in seconds.
     """
     present = [value for value in values if value is not None]
+    # An event without the attribute puts the match outside every window; ignoring it would widen the window.
     if not present or len(present) < len(values) or len(set(map(kind, present))) > 1:
         return False
+    # `min` and `max` would return NaN or skip it, depending on its place.
     if any(value != value for value in present):  # the distance from NaN is not defined
         return False
     match min(present), max(present):
@@ -392,6 +414,7 @@ def _within(width: int | float, values: list[Value | None]) -> bool:
 
 def agree(a: str, C: ComplexEvent, S: Stream) -> bool:
     """Return whether all events of C have the same value of a: the filter W.a = W.a if W binds them all."""
+    # Pairs with p = q matter: an absent value or NaN is unequal to itself, which rejects a match of one event too.
     return all(compare("=", S[p].get(a), S[q].get(a)) for p in C for q in C)
 
 

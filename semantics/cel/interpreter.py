@@ -96,6 +96,7 @@ LAST: dict[type, Callable[[Sequence[Types]], Types]] = {
 def extents(phi: cel.Formula) -> Mapping[int, Extent]:
     """Return the extents of a formula and of all its sub-formulas, keyed by the identity of the formula."""
     found: dict[int, Extent] = {}
+    # Reversed, because an extent is computed from those of the operands, and subformulas come after their parents.
     for psi in reversed(list(cel.subformulas(phi))):
         below = [found[id(child)] for child in children(psi)]
         # An operator that the table does not have is evaluated over all intervals: slower, with the same result.
@@ -145,6 +146,7 @@ def iterate_matches(
 ) -> Iterator[Match]:
     """Yield the matches of `matches_of`, position by position."""
     interpreter = Interpreter(S, budget, predicates)
+    # One interpreter for all positions: the valuations over shorter intervals that one position needs serve the next.
     for n in range(len(S)):
         mus = interpreter.meaning(phi, 0, n)
         if output == "valuations":
@@ -211,10 +213,12 @@ class Interpreter:
     def meaning(self, phi: cel.Formula, i: int, j: int) -> Valuations:
         """Return the valuations of phi over the stream from i to j. Raises BudgetExceeded, IllFormed, Unsupported."""
         memo = self._memos.get(id(phi)) or self._new(phi)
+        # Before the lookup, so that intervals which the type of their last event excludes take no memory.
         if memo.last is not None and self._types[j] not in memo.last:
             return NONE
         found = memo.valuations.get((i, j))
         if found is None:
+            # A longer interval to j is known, so this one only needs its valuations that begin at i or later.
             follow = self._inherited if memo.earliest.get(j, i) < i else self._collected
             found = memo.valuations[i, j] = follow(memo, i, j)
         return found
@@ -232,14 +236,17 @@ class Interpreter:
         if positions not in self._parts:
             part = Stream([self.S[p] for p in positions])
             inner = self._parts[positions] = Interpreter(part, self.budget, self.facts.predicates, pruned=self._pruned)
+            # Shared, or a query PER KEY could spend the budget once for each key.
             inner._spent, inner._deadline = self._spent, self._deadline
         return self._parts[positions].meaning(phi, l, m)
 
     def _inherited(self, memo: _Memo, i: int, j: int) -> Valuations:
         """Return the valuations of the next longer computed interval that use no event before i."""
         h = i - 1
+        # It ends, because the interval from `earliest[j]` to j is known, and that start is less than i.
         while (longer := memo.valuations.get((h, j))) is None:
             h -= 1
+        # Every mu binds an event: PROJECT, which alone makes empty valuations, is not in INHERITING.
         return frozenset([mu for mu in longer if first(mu) >= i]) if longer else NONE
 
     def _new(self, phi: cel.Formula) -> _Memo:
@@ -247,6 +254,7 @@ class Interpreter:
         require_registered(phi, self.facts.predicates)
         found = extents(phi)
         for psi in cel.subformulas(phi):
+            # A formula may be a part of several; the first memo stays, with what is already computed.
             self._memos.setdefault(id(psi), _Memo(psi, found[id(psi)] if self._pruned else NOTHING))
         return self._memos[id(phi)]
 
@@ -257,8 +265,10 @@ class Interpreter:
             meaning = self._compared if memo.compares else self.meaning
             mus = clause(memo.phi, self.S, i, j, meaning, self.facts, self.of_part)
             pending = iter(mus)
+            # In portions, so that the budget stops a clause with very many valuations before all of them are in memory.
             made = list(islice(pending, COUNTED_TOGETHER))
             self._count(len(made))
+            # Most clauses make few valuations: they need no second set.
             found = frozenset(made) if made else NONE
             if len(made) == COUNTED_TOGETHER:
                 more = set(found)
@@ -269,6 +279,8 @@ class Interpreter:
         except RecursionError:
             raise BudgetExceeded("the stream is too long for a formula nested this deeply", memo.phi.span) from None
         if memo.inherits:
+            # Only now: while its clause runs, an iteration asks for its own shorter intervals to j, which cannot
+            # inherit from this unfinished one.
             memo.earliest[j] = i
         return found
 

@@ -61,6 +61,8 @@ class _Builder(PredicateBuilder):
         return tuple(found)
 
     def combination(self, meta: Meta, *children: Any) -> cel.Formula:
+        # By class, since OR and ∨ spell one operator. AND, OR, ALL and UNLESS have no precedence among each other, so
+        # that nobody has to remember one to read a query.
         operators = {INFIX[str(token)]: token for token in children[1::2]}
         if len(operators) > 1:
             first, second, *_ = operators.values()
@@ -152,6 +154,8 @@ class _Builder(PredicateBuilder):
 
     def compared(self, meta: Meta, predicate: Predicate) -> cel.Condition:
         require_variables(predicate, "VARIABLE", "single events", "A.x > 40", span_of(meta))
+        # With one mention, a comparison of all combinations is a test of every event, and Every is the cheaper
+        # form: it is a tuple predicate, which automata read directly.
         match list(mentions(predicate)):
             case [Attribute(_, str(variable))]:
                 return cel.Every(variable, about(predicate, None), span=span_of(meta))
@@ -171,6 +175,7 @@ def _rounds(token: Token) -> int:
 def _left_fold(children: tuple[Any, ...]) -> cel.Formula:
     phi: cel.Formula = children[0]
     for operator, right in zip(children[1::2], children[2::2], strict=True):
+        # The span of each step ends at its right operand; `meta` spans the whole chain, and errors would mark too much.
         start, end = cast("Span", phi.span).start, cast("Span", right.span).end
         phi = INFIX[str(operator)](phi, right, span=Span(start, end))
     return phi

@@ -135,6 +135,7 @@ Condition: TypeAlias = Atom | Conjunction | Disjunction
 class EventAtom(_Node):
     """R: one event of type R, bound to the variable R."""
 
+    # The class cannot be called Event, which is the event of a stream; the word is part of the JSON of queries.
     WORD: ClassVar[str] = "Event"
 
     type: str
@@ -307,6 +308,8 @@ def expanded(phi: Formula) -> Formula:
                 below = children(psi)
                 others = [inside(child) for child in below]
                 changed = any(other is not child for other, child in zip(others, below, strict=True))
+                # Unchanged parts stay the same objects, so that tables by identity, such as the interpreter's, still
+                # serve them.
                 done[id(psi)] = replace(rebuilt(psi, others), span=psi.span) if changed else psi
         return done[id(psi)]
 
@@ -359,7 +362,10 @@ MOST_NODES = 10_000
 
 
 class BoundsText(str):
-    """The numbers of rounds as they are written in a query, such as "{2,3}"."""
+    """The numbers of rounds as they are written in a query, such as "2,3".
+
+    The printer quotes a str as a name where needed; by this class it knows that these are numbers.
+    """
 
     __slots__ = ()
 
@@ -393,6 +399,8 @@ class Repeat(Derived, _WithOperand):
 
     def _rounds(self, seq: type[Seq | ContiguousSeq], plus: type[Plus | ContiguousPlus]) -> Formula:
         """Build the rounds by halves, so that the formula is not nested deeply; equal parts are one object."""
+        # Checked before anything is built. `at_most(n)` splits n in halves and has a sequence of rounds at each level,
+        # so its size is about n log n rounds; `exactly` has one node for each round.
         more = 0 if self.most is None else self.most - self.least
         if (self.least + (more + 1) * (1 + more.bit_length())) * (size(expanded(self.phi)) + 1) > MOST_NODES:
             raise BudgetExceeded(
@@ -418,6 +426,7 @@ class Repeat(Derived, _WithOperand):
     def simpler(self) -> Iterator[Formula]:
         if self.most is None:
             yield type(self)(self.phi, self.least, self.least)
+        # Far jumps besides a single step: by steps alone a shrinker would need as many runs as there are rounds.
         for n in {1, self.least // 2, self.least - 1} - {0, self.least}:
             yield type(self)(self.phi, n, self.most)
         for m in () if self.most is None else {self.least, self.most - 1} - {self.least - 1, self.most}:
@@ -474,6 +483,7 @@ def distinct(phi: Formula, rounds: int, attribute: str, span: Span | None = None
             "count the values with a value_count rule of Sigma",
             span,
         )
+    # The rounds need variables of their own. PROJECT removes them, so users see only the names that they wrote.
     types = [psi.type for psi in subformulas(phi) if isinstance(psi, EventAtom)]
     known = {*types, *(psi.variable for psi in subformulas(phi) if isinstance(psi, In))}
     stem = f"{types[0]}_"
@@ -497,6 +507,7 @@ class NextPlus(Derived, _WithOperand):
     """phi~+: iteration that skips no round: between the ends of two consecutive rounds, no other match of phi ends."""
 
     def expand(self) -> Formula:
+        # The guard has one more event after phi: a match of phi that ends with the round itself must not forbid it.
         following = Unless(self.phi, _over_before(self.phi, self.phi), span=self.span)
         return Or(self.phi, Seq(self.phi, Plus(following), span=self.span), span=self.span)
 
@@ -681,6 +692,7 @@ def show_condition(condition: Condition) -> str:
     """Return the text of a filter's condition."""
     match condition:
         case Every(variable, predicate):
+            # Outside brackets each mention ranges on its own, so A[x = x] must keep its brackets: A.x = A.x means more.
             if isinstance(predicate, Comparison | OneOf | InRange | Like) and len(list(mentions(predicate))) == 1:
                 return show_predicate(about(predicate, variable))
             return f"{show_name(variable, RESERVED_VARIABLES)}[{show_predicate(predicate)}]"

@@ -90,6 +90,7 @@ def rivals(psi: core.Formula, S: Stream, nu: Valuation, meaning: Meaning) -> Com
     A rival valuation agrees with nu outside vdef+(psi), the variables that psi defines, so that nothing changes for the
     formula around psi (docs/decisions/core-cel.md).
     """
+    # From 0 on, although C begins at i or later: a rival that begins before i can beat C too.
     return NONE.union(*(meaning(psi, mu, 0) for mu in changed(nu, defined_outside_iteration(psi), S)))
 
 

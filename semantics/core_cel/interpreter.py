@@ -83,6 +83,7 @@ def clause(phi: core.Formula, S: Stream, i: int, interpreter: CoreInterpreter) -
         case core.CorePlus(psi):  # for some nu', C in [psi](S, nu[nu'/U]) or C in [psi ; phi](S, nu[nu'/U])
             U = defined_outside_iteration(psi)
             rounds = chain(interpreter.meaning(psi, i), sequenced(psi, phi, S, i, interpreter))
+            # Each round chooses the variables of U anew, so their positions must not constrain the rounds after it.
             return ((C, without(nu, U)) for C, nu in rounds)
         case core.CoreStrict(psi):  # C in [psi](S, nu), and C is an interval
             return ((C, nu) for C, nu in interpreter.meaning(psi, i) if max(C) - min(C) < len(C))
@@ -103,6 +104,8 @@ def sequenced(
 ) -> Iterator[Pair]:
     """Yield the pairs of `left ; right` that begin at i. For an iteration, `right` is the iteration itself."""
     for C1, nu1 in interpreter.meaning(left, i):
+        # Every start is tried, because `meaning` returns the pairs that begin exactly at k; in denote.py it is k or
+        # later.
         for k in range(max(C1) + 1, len(S)):
             for C2, nu2 in interpreter.meaning(right, k):
                 if is_function(nu1 | nu2):
@@ -118,6 +121,8 @@ def selection(phi: core.AnyCorePreference, S: Stream, interpreter: CoreInterpret
     U = defined_outside_iteration(phi.phi)
     rivals: defaultdict[tuple[int, Valuation], set[ComplexEvent]] = defaultdict(set)
     for k in range(len(S)):
+        # The rivals of a pair are those that agree on all free variables outside U, so variables that nu leaves open
+        # get every position here: otherwise a pair without a position would compete with none of those that have one.
         for C, nu in interpreter.meaning(phi.phi, k):
             for mu in interpreter.extended(nu, free(phi.phi) - U):
                 rivals[max(C), without(mu, U)].add(C)
@@ -140,6 +145,8 @@ def greatest(Cs: set[ComplexEvent], at_most: Callable[[ComplexEvent, ComplexEven
 def maximal(Cs: set[ComplexEvent], interpreter: CoreInterpreter) -> set[ComplexEvent]:
     """Return the complex events that no other complex event of Cs includes."""
     found: set[ComplexEvent] = set()
+    # Larger ones first: events of one size do not include each other, and whatever includes C is itself in a kept one.
+    # So C is compared with the kept ones only.
     for _, same_size in groupby(sorted(Cs, key=len, reverse=True), key=len):
         found |= {C for C in same_size if not any(other > C for other in interpreter.limit_items(found))}
     return found

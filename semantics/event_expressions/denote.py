@@ -237,6 +237,7 @@ def clause(E: expr.Expression, h: History, b: Bindings, context: Context) -> Eve
             return ends
         case expr.RelativePlus(F):  # 7: relative^1(F), relative^2(F), ...
             found, new = NOWHERE, of(F)
+            # Only the ends that are new start another round; the loop stops, because `found` grows within h.
             while new:
                 found |= new
                 new = NOWHERE.union(*(of(F, h=after(h, e)) for e in new)) - found
@@ -273,6 +274,7 @@ def derived_clause(E: expr.Derived, h: History, b: Bindings, context: Context) -
         case expr.Prior(parts):  # c, d: e1 < ... < em, each e_i in E_i[h]
             ends = of(parts[0])
             for F in parts[1:]:
+                # Only the first end counts: whatever comes after another end comes after it too.
                 ends = frozenset(e for e in of(F) if ends and min(ends) < e)
             return ends
         case expr.Sequence(parts):  # e: as prior, where no event of h is between one and the next
@@ -338,7 +340,7 @@ def segments(h: History, delimiters: Events) -> Iterator[History]:
 
 
 def until(events: Events, last: Events) -> Events:
-    """Return the events that come before every event of `last`."""
+    """Return the events before which there is no event of `last`; the first event of `last` may be one of them."""
     return frozenset(e for e in events if not last or e <= min(last))
 
 
@@ -367,6 +369,7 @@ def choices(
         inner = b
         for (name, _), (to, _) in zip(variables, choice, strict=True):
             inner = bound(inner, name, to)
+        # At an event before `since` one of the values has not occurred yet, so it cannot be chosen there.
         yield inner, max((since for _, since in choice), default=h[0] if h else 0)
 
 
@@ -384,6 +387,7 @@ def values_of(X: str, body: expr.Expression, h: History, context: Context) -> Ma
 
 def bind_parameters(parameters: tuple[str, ...], arguments: tuple[expr.Argument, ...], b: Bindings) -> Bindings:
     """Return the bindings inside a definition: each parameter gets its argument's value, if the argument has one."""
+    # Not from b: the body of a definition does not see the caller's variables, even if they have the same names.
     inner = NOTHING_BOUND
     for X, argument in zip(parameters, arguments, strict=True):
         if (v := value_of(argument, b)) is not None:
@@ -490,6 +494,7 @@ def expanded(E: expr.Expression, each: expr.Expression = EVERY_EVENT) -> expr.Ex
         base = expr.rebuilt(F, tuple(expand(G) for G in expr.children(F)))
         short_for = definition(base, each)
         result = base if short_for is None else expand(short_for)
+        # The result is its own expansion: a definition may contain it several times.
         done[id(F)] = done[id(result)] = result
         alive.extend((F, result))
         return result
@@ -502,4 +507,5 @@ def expanded(E: expr.Expression, each: expr.Expression = EVERY_EVENT) -> expr.Ex
 
 def _fresh(E: expr.Expression) -> str:
     taken = names_in(E)
+    # One more name than are taken, so one of them is free.
     return next(x for i in range(len(taken) + 1) if (x := f"x{i}") not in taken)

@@ -70,6 +70,7 @@ def events_to_come(
     future. An attribute may have any value, or none. Raises Unsupported for tests that do more than compare an
     attribute with values, and BudgetExceeded.
     """
+    # The name is free of the types of E: one event of any such type stands for all of them.
     other = "other"
     while other in tests or other == expr.START:
         other += "_"
@@ -89,6 +90,7 @@ def _events(T: str, tests: Sequence[pred.Predicate], budget: Budget, span: Span 
     seen = set()
     for values in product(*pools):
         event = Event(T, {name: v for name, v in zip(constants, values, strict=True) if v is not None})
+        # Events are compared by the outcomes of the tests: a mask cannot tell apart events with equal outcomes.
         outcome = tuple(holds(test, event) for test in tests)
         if outcome not in seen:
             seen.add(outcome)
@@ -133,6 +135,8 @@ def _representatives(values: list[Value]) -> Iterator[Value]:
             case bool() as value, _:
                 yield not value
             case str(), _:
+                # In the order of strings, value + "\0" is the next one after the value, and "" is the first: every gap
+                # has a representative.
                 yield ""
                 yield from (f"{value}\0" for value in ordered if isinstance(value, str))
             case datetime() as low, _:
@@ -151,6 +155,7 @@ def _between(a: int | float, b: int | float) -> int | float:
     if isinstance(a, int) and isinstance(b, int) and b - a > 1:
         return (a + b) // 2
     try:
+        # Halves are added, because the sum of two large floats is infinite.
         return a / 2 + b / 2
     except OverflowError:  # an integer is too large for a float
         return b - 1 if isinstance(b, int) else a + 1
@@ -335,6 +340,8 @@ class Machine:
         self._require_small()
         self._letters = letters(self.E, self.b, self.definitions, self.order, self.budget)
         self._futures: dict[tuple[int, Bindings, State], bool] = {}
+        # By identity. Expansions stay alive as values of this table, and the parts of E with E, so no identity is
+        # reused.
         self._instead: dict[int, expr.Expression] = {}
 
     def step(self, state: State, letter: ExpressionLetter) -> State:
@@ -456,6 +463,7 @@ class Machine:
         while pending:
             check_time()
             q = pending.popleft()
+            # A future event is held by no variable: variables that are bound outside hold events of the history so far.
             for event in self._letters:
                 following, here = self._step(E, q, ExpressionLetter(event), b)
                 if here:
@@ -562,6 +570,8 @@ class ExpressionInterpreter:
                 return clause(E, h, b, self)
             events = self._viable_prefixes(E, h, b) if isinstance(E, expr.Prefix) else clause(E, h, b, self)
         except BudgetExceeded as error:
+            # The innermost expression renames the error, and raises a new one, which the expressions around it leave
+            # alone.
             if error is not self._spent or 2 * (self._counted - before) <= self.budget.valuations:
                 raise
             raise BudgetExceeded(f"{brief(E)}: {error.message}", E.span) from None
@@ -574,6 +584,8 @@ class ExpressionInterpreter:
     def continuations(self, E: expr.Expression, h: History, b: Bindings) -> Iterator[History]:
         """Yield histories that begin with h, as `Context.continuations` promises."""
         for word in words(E, b, self.definitions, self.order, self.budget):
+            # New events get new positions each time. Meanings are remembered by position, so a position must keep its
+            # event.
             begin = len(self._events)
             self._events.extend(word)
             yield (*h, *range(begin, len(self._events)))
@@ -581,6 +593,8 @@ class ExpressionInterpreter:
     def _viable_prefixes(self, E: expr.Prefix, h: History, b: Bindings) -> Events:
         """Return the events of h after which the operand can still take place, found by an automaton."""
         F = E.operand
+        # Positions reach the machine with the events that they hold, so one machine serves all bindings of these
+        # variables.
         values = frozenset(pair for pair in b if pair[1][0] != "position")
         if (machine := self._machines.get((id(F), values))) is None:
             machine = Machine(F, values, self.definitions, self.order, self.budget)

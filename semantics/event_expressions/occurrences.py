@@ -123,6 +123,8 @@ class Occurrences:
                     E.span,
                 )
             if isinstance(E, expr.RelativePlus):
+                # By ends, because `at` asks for the ends of its own earlier rounds: searching for an occurrence would
+                # not end.
                 found = self._reached(E, h, b)
             else:
                 found = frozenset(e for e in h if next(self.at(E, h, e, b), None) is not None)
@@ -247,6 +249,8 @@ class Occurrences:
         self, E: expr.Expression, h: History, e: int, goals: Sequence[Goal | None], bindings: Bindings = NOTHING_BOUND
     ) -> Iterator[Occurrence]:
         """Yield an occurrence of E for each choice of one occurrence for every goal."""
+        # First ask whether every goal has an occurrence: the product below would list all of the first goal before it
+        # finds that the second has none.
         if all(goal is None or goal[2] in self.events(goal[0], goal[1], goal[3]) for goal in goals):
             yield from (Occurrence(E, h[0], e, parts, bindings) for parts in self._product(goals))
 
@@ -302,6 +306,8 @@ class Occurrences:
         pending: list[tuple[int, ...]] = [(e,)] if e in ends else []
         while pending:
             longer = []
+            # Rounds are added in front: the end e is given, and `ends` holds exactly the places where a shorter chain
+            # can end.
             for chain in pending:
                 if chain[0] in self.events(E.operand, h, b):
                     yield chain

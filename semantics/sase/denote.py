@@ -185,6 +185,7 @@ def _best(k: int, highest: bool, left: State, right: State) -> State:
     values = (*left, *right)
     if len(set(map(kind, values))) > 1:
         return UNDEFINED
+    # Before sorting, since a NaN would stay wherever it stands and hide values behind it.
     if nans := [value for value in values if _is_nan(value)]:
         return (nans[0],)
     return tuple(sorted(values, reverse=highest)[:k])
@@ -193,6 +194,7 @@ def _best(k: int, highest: bool, left: State, right: State) -> State:
 def _kth(k: int, state: State) -> Value | None:
     if state is UNDEFINED:
         return None
+    # A NaN alone is the answer for every rank, even if fewer than k values were seen.
     value: Value | None = state[k - 1] if len(state) >= k else state[0] if state and _is_nan(state[0]) else None
     return value
 
@@ -354,8 +356,11 @@ class SaseAbsences:
         later.
         """
         scope = self.scope(k, M)
+        # In the reading stream_end=waits the window is still open, so an event that forbids the match may yet come.
         if scope is None:
             return True
+        # The other edges were tested while the series grew; the conditions for its end apply to the complete series
+        # only.
         return any(self.satisfy(k, M, series, ("end",)) for series in self.watch(self.series(k, M, scope)))
 
     def series(self, k: sase.Component, M: Bindings, scope: list[int]) -> Iterator[tuple[int, ...]]:
@@ -365,6 +370,8 @@ class SaseAbsences:
             series = pending.pop()
             yield series
             if k.kleene:
+                # A series that satisfies its end may also go on: a longer one can satisfy conditions that a shorter one
+                # does not.
                 pending.extend((*series, p) for p in scope if p > series[-1] and self.goes_on(k, M, series, p))
 
     def scope(self, k: sase.Component, M: Bindings) -> list[int] | None:
@@ -516,6 +523,7 @@ class SaseDefinition:
             return
         k, last = chosen[-1]
         for p in range(last + 1, len(self.S)):
+            # Both branches may hold for one event: which component takes it is a choice, and each choice is a match.
             if self.pattern[k].kleene and self.goes_on(chosen, p):
                 yield k, p
             if k + 1 < len(self.pattern) and self.comes_next(chosen, p):
@@ -552,6 +560,7 @@ class SaseDefinition:
         for t in range(last + 1, until + 1):
             if self.may_stop(chosen, t):
                 yield t
+            # Whatever ends later must skip the event at t, so there is no later end if it cannot.
             if t == len(self.S) or not self.passes(chosen, t):
                 return
 
@@ -567,6 +576,7 @@ class SaseDefinition:
 
     def satisfies(self, chosen: Chosen, k: int, p: int, conditions: Conditions) -> bool:
         """Return whether the conditions hold that can be tested once component k selects the event at p."""
+        # Conditions for the end wait for `may_stop`: they are about the last event, and this one may not be it.
         edges: tuple[Edge, Edge] = ("each", "later") if chosen and chosen[-1][0] == k else ("first", "each")
         bound = dict(self.bindings((*chosen, (k, p))))
         return all(self.satisfied(c, bound) for edge in edges for c in conditions.get((k, edge), ()))
@@ -695,5 +705,6 @@ def matches_by(
     operations: Operations = NO_OPERATIONS,
 ) -> Iterable[Bindings]:
     """Return the matches by a definition, whose steps are counted. Raises BudgetExceeded."""
+    # Two counters: a query can search through many sequences and find few matches, or find a match in each.
     watch = Counted(budget.valuations, "sequences of events")
     return Counted(budget.matches, "matches")(definition(q, S, reading, operations, watch).matches())

@@ -85,8 +85,10 @@ def matches_of(
     streams: dict[str | None, Stream] = {None: S}
     types = derived_types(q, S.schema)
     asked = queries_of(q)[-1]
+    # In the order of dependence, so that each stream is complete before a query reads it.
     for query in in_order(q):
         read = streams[source_of(blocks_of(query)[0])]
+        # A set, because blocks of a UNION may give the same match with the same result.
         found = {
             (m, type_of(part.returned))
             for part in blocks_of(query)
@@ -145,7 +147,9 @@ def without_overlap(
     """
     taken: dict[object, list[tuple[int, int]]] = {}
     kept = []
+    # The match itself breaks ties, or the result would depend on the order in which an evaluator finds matches.
     for m in timed_items(sorted(found, key=lambda m: (_preference(positions_of(m), reading), m))):
+        # The last position stands twice, so that a match of one event can be unpacked too.
         first, *_, last = (*positions_of(m), positions_of(m)[-1])
         others = taken.setdefault(_partition(q, S[first]), [])
         if all(last < start or end < first for start, end in others):
@@ -210,6 +214,7 @@ def open_test(q: sase.Tree, S: Stream, reading: Reading) -> Callable[[Match], bo
     width, closed = q.within.seconds, reading.window == "closed"
     per_second = 10**6 if any(isinstance(event.get(TIME), datetime) for event in S) else 1
     times = [_ticks(event.get(TIME), per_second) for event in S]
+    # The maximum and not the last time: a stream may be out of order, and one late event is enough to end a window.
     latest: list[float | Microseconds | None] = [None] * (len(times) + 1)  # the latest time from each position on
     for p in reversed(range(len(times))):
         time, after = times[p], latest[p + 1]
@@ -217,6 +222,7 @@ def open_test(q: sase.Tree, S: Stream, reading: Reading) -> Callable[[Match], bo
 
     def is_open(match: Match) -> bool:
         begin, last = times[match.events[0]], latest[match.events[-1] + 1]
+        # No time shows that the window is over.
         if begin is None or last is None:
             return True
         seconds = (last - begin) / per_second
