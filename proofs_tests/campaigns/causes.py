@@ -55,6 +55,7 @@ ADDED = {
     "integers": ("doubles",),
     "constants": ("truncated",),
     "steps": ("shared",),
+    "steps@cseq": ("shared",),
     "ties": ("between-steps",),
 }
 """Values of CEL that were added for engines which had them; a later engine has one of these."""

@@ -217,6 +217,20 @@ def test_queries_with_operators_that_hang_twice_are_not_asked_again(tmp_path: Pa
     assert len(started.read_text().splitlines()) == 1 + 2
 
 
+def test_no_longer_chain_is_run_than_one_that_hung() -> None:
+    """Each of three chains of 64 steps had cost a restart, and two of them the short queries of `;`."""
+    losses = Losses(skips=True)
+    short, chain, longer = (replace(case("c"), query=" ; ".join(["A"] * n)) for n in (20, 24, 64))
+    losses.lose(chain, "timeout", "no answer within 3 s")
+    for skips in (True, False):
+        losses.skips = skips
+        assert losses.why_not(longer) == "not run, because a shorter query with seq exceeded the time limit"
+        assert losses.why_not(short) is None
+    losses.lose(replace(case("c"), query="A ; A"), "timeout", "no answer within 3 s")
+    losses.skips = True
+    assert losses.why_not(short) is None
+
+
 def test_the_last_restarts_are_not_spent_on_the_operators_of_lost_queries() -> None:
     """Loops that do not end had used up all restarts, and no case of other operators was run."""
     losses = Losses(skips=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import math
 import os
 import queue
 import signal
@@ -342,6 +343,7 @@ def excerpt(text: bytes) -> str:
 # Queries on which an engine hangs or crashes, so that a run does not spend all its restarts on them.
 
 HANGS = 2  # time-outs of queries with the same operators, after which such queries are skipped
+LONG = 32  # nodes of the tree of a query; where one of so many exceeds the time limit, longer ones are skipped
 LOST = 3  # unanswered queries with an operator, or with two, after which such queries are skipped if none was answered
 
 Part: TypeAlias = tuple[str, ...]
@@ -354,7 +356,9 @@ class Losses:
 
     skips: whether to skip a query that the engine will probably not answer: it passed the time limit on two queries
     with the same operators, or never answered queries with one of its operators or pairs of operators. It is False
-    while cases are shrunk or drawn, because another case with the same operators may be answered.
+    while cases are shrunk or drawn, because another case with the same operators may be answered. long: for each set
+    of operators, the size of the smallest query of LONG nodes or more that passed the time limit; a larger one is never
+    run, and neither time-out says anything about short queries.
     """
 
     skips: bool = False
@@ -363,6 +367,7 @@ class Losses:
     losing: list[set[Part]] = field(default_factory=list)
     answered: Counter[Part] = field(default_factory=Counter)
     unread: set[tuple[str, str]] = field(default_factory=set)
+    long: dict[str, int] = field(default_factory=dict)
 
     def answer(self, case: Case) -> None:
         """Record that the engine answered a case; the query is parsed only after a loss."""
@@ -370,7 +375,11 @@ class Losses:
 
     def lose(self, case: Case, cause: Cause, detail: str) -> None:
         """Record that the engine had to be stopped on a case, and why."""
-        self.hung[operators_of(case)] += cause == "timeout"
+        names, size = operators_of(case), size_of(case)
+        if cause == "timeout" and size >= LONG:
+            self.long[names] = min(size, self.long.get(names, size))
+        else:
+            self.hung[names] += cause == "timeout"
         self.losing.append({part for part in parts(case.language, case.query) if len(part) == 1})
         for part in parts(case.language, case.query):
             self.lost.setdefault(part, []).append(detail)
@@ -385,9 +394,12 @@ class Losses:
         for name in self.suspects() if scarce else ():
             if (name,) in parts(case.language, case.query):
                 return f"not run, because queries with {name} had no answer, and few restarts are left"
+        names = operators_of(case)
+        if size_of(case) >= self.long.get(names, math.inf):
+            return f"not run, because a shorter query with {names or 'no operators'} exceeded the time limit"
         if not self.skips:
             return None
-        if self.hung[names := operators_of(case)] >= HANGS:
+        if self.hung[names] >= HANGS:
             return f"not run, because {HANGS} queries with {names or 'no operators'} exceeded the time limit"
         self._count_answered()
         for part in parts(case.language, case.query):
@@ -429,6 +441,11 @@ def parts(language: str, text: str) -> tuple[Part, ...]:
 def operators_of(case: Case) -> str:
     """Return the names of the operators of a case's query, as text."""
     return ", ".join(sorted(LANGUAGES[case.language].syntax.constructs(query_of(case.language, case.query))))
+
+
+def size_of(case: Case) -> int:
+    """Return the number of nodes in the tree of a case's query."""
+    return LANGUAGES[case.language].syntax.size(query_of(case.language, case.query))
 
 
 STOP_SECONDS = 2.0

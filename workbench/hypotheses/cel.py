@@ -177,11 +177,14 @@ OVERLAP_AND_BACKTRACKING = replace(
     "the gaps, and the next one begins after its last event; no, the same with .*? in the gaps",
 )
 
-STEPS = Axis(
-    "steps",
-    ("apart", "shared"),
-    ("seq",),
-    "two steps of a sequence with `;`: take different events; may take the same event, if it fits both",
+STEPS, STEPS_OF_NEIGHBOURS = (
+    Axis(
+        name,
+        ("apart", "shared"),
+        (operator,),
+        f"two steps of a sequence with `{sign}`: take different events; may take the same event, if it fits both",
+    )
+    for name, operator, sign in (("steps", "seq", ";"), ("steps@cseq", "cseq", ":"))
 )
 TIES_OF_STEPS = replace(
     TIES,
@@ -193,6 +196,7 @@ AXES = axes(
     sequence_axis("seq", SEQUENCES),
     sequence_axis("seq@cseq", ("strict", "any", "next-from-left", "next-from-right")),
     STEPS,
+    STEPS_OF_NEIGHBOURS,
     loop_axis("loop", LOOPS, "plus"),
     loop_axis("loop@cplus", ("contiguous", "all", "greedy", "at-least-two", "single", *AT_MOST), "cplus"),
     OVERLAP_AND_BACKTRACKING,
@@ -592,7 +596,11 @@ class CelVariant:
         """
         if adjacent or gaps in ("strict", "contiguous"):
             return range(k + 1, min(k + 2, len(self.S)))
-        if gaps not in ("any", "all") or self.choices["steps"] == "shared" or self.choices["ties"] == BETWEEN_STEPS:
+        if (
+            gaps not in ("any", "all")
+            or "shared" in (self.choices["steps"], self.choices["steps@cseq"])
+            or self.choices["ties"] == BETWEEN_STEPS
+        ):
             raise Unsupported(f"backtracking does not support gaps={gaps}")
         later = range(k + 1, len(self.S))
         return later if self.choices["overlap"] == "leftmost-first-lazy" else reversed(later)
@@ -651,7 +659,8 @@ class CelVariant:
                         case "any":
                             allowed = True
                         case "strict":
-                            allowed = bool(mu1) and last(mu1) == k and bool(mu2) and start <= max(since, k + 1)
+                            near = bool(mu1) and last(mu1) == k and bool(mu2) and start <= max(since, k + 1)
+                            allowed = near and not self.begins(right, since, start, j, mu1, guard)
                         case "next-from-left" | "next-from-right" | "nearest":
                             ends = (b for b in range(k + 1, start + 1) if self.soonest(phi, b) <= start)
                             allowed = (
@@ -666,7 +675,7 @@ class CelVariant:
 
     def soonest(self, phi: cel.Seq | cel.ContiguousSeq, k: int) -> int:
         """Return the first position at which the right part of a sequence may begin if the left part ends at k."""
-        if isinstance(phi, cel.Seq) and self.choices["steps"] == "shared":
+        if self.choices["steps" if isinstance(phi, cel.Seq) else "steps@cseq"] == "shared":
             return k
         if isinstance(phi, cel.Seq) and self.choices["ties"] == BETWEEN_STEPS:
             time = self.S[k].get(TIME)
@@ -1141,6 +1150,14 @@ STAGES = (
         ),
     ),
     Stage(("window-default",), (Template("A ; B", events("A B", after=(1, 100, 5_000, 100_000)), 3),)),
+    Stage(
+        ("steps@cseq",),
+        (
+            Template("A : A", types("A"), 1),
+            Template("A : A : A", types("A"), 1),
+            Template("A : A", types("B"), 2, before=types("A")),
+        ),
+    ),
     Stage(
         ("seq@cseq",),
         (
