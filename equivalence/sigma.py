@@ -20,9 +20,8 @@ from math import ceil, floor, inf, trunc
 from random import Random
 from typing import Any, TypeAlias
 
-from cerify.equivalence.eql.letters import EventLetter, FilterAlphabet
+from cerify.equivalence.eql.letters import EventLetter, FilterAlphabet, language_of, sample_text, values_near
 from cerify.equivalence.eql.mutants import condition_mutants, has_case
-from cerify.equivalence.eql.texts import language_of, sample_text, values_near
 from cerify.equivalence.eql.translate import eql_to_cel
 from cerify.equivalence.generate.generator import Generator
 from cerify.equivalence.verdict import Claim, Different, Level, Undecided

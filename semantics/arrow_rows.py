@@ -11,20 +11,18 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from cerify.semantics.arrow_columns import (
+    ARROW,
     RowLocation,
+    array_of_times,
     canonical,
     first,
     has_each_text_once,
-    require_moderate,
-    values_of_text,
-)
-from cerify.semantics.arrow_types import (
-    ARROW,
-    array_of_times,
     is_nanoseconds,
     nanosecond_type,
     numbers_of_decimals,
+    require_moderate,
     type_of_decimals,
+    values_of_text,
 )
 from cerify.semantics.errors import InputError
 from cerify.semantics.object_rows import COUNT, elements_of, what_list

@@ -11,7 +11,7 @@ from typing import TypeAlias, assert_never
 
 from cerify.semantics import predicates as pred
 from cerify.semantics.arguments import timed_items
-from cerify.semantics.arrow_types import ARROW, VALUE_TYPES, is_nanoseconds
+from cerify.semantics.arrow_columns import ARROW, VALUE_TYPES, is_nanoseconds
 from cerify.semantics.events import TYPE, Stream
 from cerify.semantics.packages import pa, pc
 from cerify.semantics.patterns import whole

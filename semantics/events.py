@@ -538,7 +538,7 @@ def text_among_numbers(S: Stream, name: str) -> tuple[int, str] | None:
 
 def column_value_type(column: pa.ChunkedArray) -> ValueType | None:
     """Return the value type of a column; None for a column without values."""
-    from cerify.semantics.arrow_types import VALUE_TYPES
+    from cerify.semantics.arrow_columns import VALUE_TYPES
 
     type_ = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     return VALUE_TYPES.get(type_)

@@ -329,7 +329,7 @@ def kinds_of_times(S: Stream, names: Set[str] | None = None) -> Iterator[tuple[s
     look at, all by default.
     """
     if S.is_columnar:
-        from cerify.semantics.arrow_types import VALUE_TYPES
+        from cerify.semantics.arrow_columns import VALUE_TYPES
 
         for name, column in zip(S.table.column_names, S.table.columns, strict=True):
             value_type = VALUE_TYPES.get(column.type, "string")  # of a dictionary of texts

@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, cast
 from cerify.semantics.arguments import check_time, format_names
 from cerify.semantics.errors import InputError, shortened
 from cerify.semantics.events import TIME, TYPE, Event, Order, Schema, Stream
-from cerify.semantics.nanoseconds import NanosecondTime
 from cerify.semantics.packages import naming_extras
 from cerify.semantics.schemas import NULL, named_values
 from cerify.semantics.tables import SAVE_AS_UTF_8, what_else
 from cerify.semantics.values import (
     INT64,
+    NanosecondTime,
     Value,
     ValueType,
     is_exact_float,

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, overload
@@ -24,9 +24,16 @@ from typing import Any, BinaryIO, Literal, overload
 from cerify.semantics.arguments import did_you_mean, timed_items
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.events import TYPE, Events, Match, Stream
-from cerify.semantics.nanoseconds import NanosecondInterval, NanosecondTime, nanoseconds, nanoseconds_of_interval
 from cerify.semantics.packages import naming_extras, np, pa, pc
-from cerify.semantics.values import has_nanoseconds, plain, show_time
+from cerify.semantics.values import (
+    NanosecondInterval,
+    NanosecondTime,
+    has_nanoseconds,
+    nanoseconds,
+    nanoseconds_of_interval,
+    plain,
+    show_time,
+)
 
 OutputFormat = Literal["csv", "parquet", "jsonl"]
 ROWS_TOGETHER = 100_000  # of a file of text, so that the texts of a part fit one array
@@ -518,10 +525,10 @@ class Matches(Sequence[Match]):
     def to_arrow(self, stream: Events | str | Path | None = None, attributes: Sequence[str] | None = None) -> pa.Table:
         """Return a table with one row for each match.
 
-        Without a stream it has the columns of RESULT; a result is JSON, with its attributes in the order of RETURN.
-        With the events that `match` was given, it has a column for each attribute of each variable, as "A.price", and
-        for each attribute of results; see MatchColumns. attributes are the attributes to show, None for all. Raises
-        IllFormed for an attribute that no event has.
+        Without a stream it has the columns of `result_schema`; a result is JSON, with its attributes in the order of
+        RETURN. With the events that `match` was given, it has a column for each attribute of each variable, as
+        "A.price", and for each attribute of results; see MatchColumns. attributes are the attributes to show, None for
+        all. Raises IllFormed for an attribute that no event has.
         """
         if stream is not None:
             from cerify.semantics.files import as_stream
@@ -532,8 +539,8 @@ class Matches(Sequence[Match]):
             return self.arrays.table()
 
         written = [None if m.result is None else m.result.ordered_text for m in self]
-        place = RESULT.get_field_index("result")
-        return table_of_matches(self).set_column(place, RESULT.field(place), pa.array(written, pa.string()))
+        place = result_schema().get_field_index("result")
+        return table_of_matches(self).set_column(place, result_schema().field(place), pa.array(written, pa.string()))
 
     def to_pandas(self, stream: Events | str | Path | None = None, attributes: Sequence[str] | None = None) -> Any:
         """Return the table of to_arrow as a pandas data frame; bindings are dicts.
@@ -575,26 +582,37 @@ def match_schema(place: pa.DataType) -> pa.Schema:
     return pa.schema([("at", place), ("events", places), ("bindings", bindings), ("result", pa.string())])
 
 
-RESULT = match_schema(pa.int64())
-"""The columns for a match with positions."""
+@cache
+def result_schema() -> pa.Schema:
+    """Return the columns for a match with positions. A function, because Arrow is imported when it is first needed."""
+    return match_schema(pa.int64())
 
-NO_MATCHES = RESULT.empty_table()
+
+@cache
+def no_matches() -> pa.Table:
+    """Return the table of no match."""
+    return result_schema().empty_table()
 
 
 def table_of_matches(matches: Sequence[Any]) -> pa.Table:
-    """Return a table with the columns of RESULT and a row for each match. The matches are of the class events.Match."""
+    """Return a table with the columns of `result_schema` and a row for each match.
+
+    The matches are of the class events.Match.
+    """
     if not matches:  # a shortcut, because short streams often have no match
-        return NO_MATCHES
+        return no_matches()
     columns: list[Any] = [
         [m.at for m in matches],
         [m.events for m in matches],
         [m.bindings for m in matches],
         [None if m.result is None else m.result.text for m in matches],
     ]
-    return pa.table([pa.array(values, kind) for values, kind in zip(columns, RESULT.types, strict=True)], RESULT)
+    return pa.table(
+        [pa.array(values, kind) for values, kind in zip(columns, result_schema().types, strict=True)], result_schema()
+    )
 
 
 def table_of_positions(at: pa.ChunkedArray | pa.Array, events: pa.ChunkedArray | pa.Array) -> pa.Table:
-    """Return a table with the columns of RESULT for matches that have positions alone."""
-    rest = [pa.nulls(len(at), kind) for kind in RESULT.types[2:]]
-    return pa.table([at, events.cast(RESULT.field("events").type), *rest], RESULT)
+    """Return a table with the columns of `result_schema` for matches that have positions alone."""
+    rest = [pa.nulls(len(at), kind) for kind in result_schema().types[2:]]
+    return pa.table([at, events.cast(result_schema().field("events").type), *rest], result_schema())

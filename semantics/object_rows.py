@@ -13,7 +13,6 @@ from typing import Any
 
 from cerify.semantics.arguments import format_names, short_repr
 from cerify.semantics.errors import InputError
-from cerify.semantics.nanoseconds import NanosecondTime
 from cerify.semantics.schemas import NULL, TIME, TYPE, Event, Schema
 from cerify.semantics.time_columns import (
     NO_TYPE,
@@ -27,7 +26,17 @@ from cerify.semantics.time_columns import (
     times_of_column,
     times_of_texts,
 )
-from cerify.semantics.values import INT64, Value, ValueType, is_exact_float, is_text, joined, value_of, value_type_of
+from cerify.semantics.values import (
+    INT64,
+    NanosecondTime,
+    Value,
+    ValueType,
+    is_exact_float,
+    is_text,
+    joined,
+    value_of,
+    value_type_of,
+)
 
 DEEPEST = 64  # objects inside each other
 MOST_ATTRIBUTES = 10_000  # of all events: objects that are keyed by ids would have one for each id

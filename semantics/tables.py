@@ -20,6 +20,8 @@ from typing import BinaryIO, Literal, NoReturn
 
 from cerify.semantics.arguments import format_names
 from cerify.semantics.arrow_columns import (
+    ARROW,
+    VALUE_TYPES,
     RowLocation,
     canonical,
     first,
@@ -28,7 +30,6 @@ from cerify.semantics.arrow_columns import (
     require_kept,
     values_of_text,
 )
-from cerify.semantics.arrow_types import ARROW, VALUE_TYPES
 from cerify.semantics.errors import InputError, InputWarning
 from cerify.semantics.events import TIME, TYPE, Event, Schema, Stream
 from cerify.semantics.packages import arrow_csv, pa, pc

@@ -23,7 +23,6 @@ from typing import Any, get_args
 
 from cerify.semantics.arguments import did_you_mean, require_kind
 from cerify.semantics.errors import IllFormed, InputError, InputWarning
-from cerify.semantics.nanoseconds import time_at_nanoseconds
 from cerify.semantics.packages import pa, pc
 from cerify.semantics.schemas import TIME, TYPE, Schema, attribute_of
 from cerify.semantics.values import (
@@ -35,6 +34,7 @@ from cerify.semantics.values import (
     parse_time,
     quote_text,
     time_at,
+    time_at_nanoseconds,
 )
 
 PER_SECOND: Mapping[TimeUnit, int] = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}

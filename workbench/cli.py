@@ -215,7 +215,7 @@ def load_command(name: str) -> click.Command:
                 "trend": conform.trend_command,
             }[name]
         case "count":
-            from cerify.commands import count
+            from cerify.commands import match as count
 
             return count.count_command
         case "demo":

@@ -547,7 +547,7 @@ def _times_back(language: Language[Any], query: Any, S: Stream) -> Iterator[Quer
     from cerify.semantics.eql.conditions import TIMESTAMP
 
     if S.is_columnar:  # checked by columns, so that events are built only if there is a warning
-        from cerify.semantics.arrow_types import VALUE_TYPES
+        from cerify.semantics.arrow_columns import VALUE_TYPES
 
         columns = [S.table[name].drop_null() for name in (TIME, TIMESTAMP) if name in S.table.column_names]
         ascends = [c.type in VALUE_TYPES and not pc.any(pc.less(c[1:], c[:-1])).as_py() for c in columns]
@@ -573,8 +573,7 @@ def require_events_fit(S: Stream, schema: Schema, others: bool = False) -> None:
     if S.fits:
         return
     if S.is_columnar:
-        from cerify.semantics.arrow_columns import first
-        from cerify.semantics.arrow_types import ARROW
+        from cerify.semantics.arrow_columns import ARROW, first
         from cerify.semantics.tables import fitted_table
 
         fitted_table(S.table, schema, {TYPE: TYPE}, "the events", "event {}".format)

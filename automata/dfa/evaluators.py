@@ -7,16 +7,23 @@ CompiledExpressionEvaluator takes an automaton.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from cerify.automata.dfa.evaluate import Positions, TableRunner
 from cerify.automata.dfa.model import DFA
 from cerify.automata.dfa.parametric import ParametricMonitor, Symbolic
+from cerify.automata.evaluate.compiled import numba_required
 from cerify.automata.evaluator import Counters, Evaluator
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Match, Stream
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The evaluators.
 
 LATEST = 2**62  # a position that no stream reaches; it and the positions after it fit 64 bits
 
@@ -105,6 +112,75 @@ class CompiledExpressionEvaluator(ReadableExpressionEvaluator):
         super().__init__(automaton, budget)
 
     def _runner(self, A: DFA) -> TableRunner:
-        from cerify.automata.dfa.compiled import CompiledRunner
 
         return CompiledRunner([A])
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Evaluate event expressions with tables in compiled loops; the readable twin is evaluate.TableRunner.
+
+CHUNK = 1 << 22  # events read at a time; each automaton gets room for this many positions
+
+
+class CompiledRunner(TableRunner):
+    """Same as TableRunner, but a batch is classified by columns and read by compiled loops."""
+
+    def __init__(self, automata: Sequence[DFA]) -> None:
+        super().__init__(automata)
+        sizes = [len(A.following) for A in self.automata]
+        self._first = np.cumsum([0, *sizes[:-1]], dtype=np.int32)[: len(sizes)]  # the initial state of each
+        self._accepting = np.zeros(sum(sizes), np.uint8)
+        for first, A in zip(self._first.tolist(), self.automata, strict=True):
+            self._accepting[[first + q for q in A.accepting]] = 1
+        self._step = np.empty((0, sum(sizes)), np.int32)
+
+    def advance(self, S: Stream) -> list[Positions]:
+        """Return for each expression the positions, among the next events, at which it takes place.
+
+        Raises InputError for a late start event, and Unsupported where numba is not installed.
+        """
+        return self.read_classes(self.classes.of_stream(S))
+
+    def read_classes(self, classes: NDArray[np.int32], begins: NDArray[np.int64] | None = None) -> list[Positions]:
+        """Same as `advance`, but for events given by their classes (see `self.classes`).
+
+        begins: the rows at which a new history begins; its positions continue those of the previous history. The caller
+        has checked the start events of these histories.
+        """
+        if begins is None and (starts := sorted(self.classes.starts)):
+            self._require_starts(np.flatnonzero(np.isin(classes, starts)).tolist())
+        with numba_required():
+            from cerify.automata.dfa.kernels import advance_four, advance_one
+        self._tabulate()
+        step = self._step
+        if begins is not None:  # for each class, one more class whose steps leave the first state
+            first = np.repeat(self._first, [len(A.following) for A in self.automata])
+            classes = classes.copy()
+            classes[begins] += len(step)
+            step = np.concatenate([step, step[:, first]])
+        automata = len(self.automata)
+        states, counts = self._first + np.array(self.states, np.int32), np.zeros(automata, np.int64)
+        found: list[list[NDArray[np.int64]]] = [[np.empty(0, np.int64)] for _ in self.automata]
+        rest = automata - automata % 4
+        fours, ones = (slice(k, k + 4) for k in range(0, rest, 4)), (slice(k, k + 1) for k in range(rest, automata))
+        lanes = [(advance_four, four) for four in fours] + [(advance_one, one) for one in ones]
+        for begin in range(0, len(classes), CHUNK):
+            chunk = classes[begin : begin + CHUNK]
+            for advance, some in lanes:
+                ends = [np.empty(len(chunk) + 1, np.int64) for _ in found[some]]
+                advance(chunk, self.position + begin, step, self._accepting, states[some], counts[some], *ends)
+                for parts, positions, count in zip(found[some], ends, counts[some].tolist(), strict=True):
+                    parts.append(positions[:count] if 2 * count > len(chunk) else positions[:count].copy())
+        self.states = (states - self._first).tolist()
+        self.position += len(classes)
+        return [parts[-1] if len(parts) <= 2 else np.concatenate(parts) for parts in found]
+
+    def _tabulate(self) -> None:
+        known = len(self._steps)
+        super()._tabulate()
+        rows = [
+            [first + q for first, column in zip(self._first.tolist(), columns, strict=True) for q in column]
+            for columns in self._steps[known:]
+        ]
+        if rows:
+            self._step = np.concatenate([self._step, np.array(rows, np.int32)])

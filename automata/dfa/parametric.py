@@ -19,13 +19,11 @@ from itertools import product
 from math import prod
 from typing import TypeAlias
 
-from cerify.automata.dfa.compile import automata_of
-from cerify.automata.dfa.evaluate import Classes, Positions, TableRunner, column
-from cerify.automata.dfa.model import DFA, digest, require_first
-from cerify.automata.dfa.scopes import (
+from cerify.automata.dfa.compile import (
     ArgumentOrder,
     Inlined,
     argument_places,
+    automata_of,
     grounded,
     inlined,
     kinded,
@@ -34,6 +32,8 @@ from cerify.automata.dfa.scopes import (
     tried_with_terms,
     with_terms,
 )
+from cerify.automata.dfa.evaluate import Classes, Positions, TableRunner, column
+from cerify.automata.dfa.model import DFA, digest, require_first
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
@@ -461,7 +461,7 @@ def collected(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> pa.Ta
 
     Raises the errors of `tuples`, and Unsupported if the values of a variable have no common column type.
     """
-    from cerify.semantics.arrow_types import array_of_times
+    from cerify.semantics.arrow_columns import array_of_times
 
     variables, rows = tuples(E, S, budget)
     if AT in variables:
@@ -482,7 +482,7 @@ def _has_prefix(E: expr.Expression) -> bool:
 
 
 def _type(X: str, values: list[Value]) -> pa.DataType:
-    from cerify.semantics.arrow_types import ARROW
+    from cerify.semantics.arrow_columns import ARROW
 
     kinds = {value_type_of(v) for v in values}
     if kinds == {"int", "float"}:

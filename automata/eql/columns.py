@@ -14,7 +14,7 @@ from itertools import product
 from typing import Any, TypeAlias, assert_never
 
 from cerify.semantics.arguments import check_time
-from cerify.semantics.arrow_types import NANOSECONDS_IN_LOOPS, is_nanoseconds
+from cerify.semantics.arrow_columns import NANOSECONDS_IN_LOOPS, is_nanoseconds
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.conditions import CATEGORY, TIMESTAMP, Key, condition_test, is_plain, key_part, time_of
 from cerify.semantics.errors import Unsupported

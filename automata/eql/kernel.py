@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cerify.automata.eql.columns import MOST_STEPS, NO_KEY, TIMELESS, EqlColumns, KeyNumbers, why_not_compiled
-from cerify.automata.eql.places import key_json, key_of_json
+from cerify.automata.eql.machine import key_json, key_of_json
 from cerify.automata.evaluate.jit import bare
 from cerify.automata.evaluator import Counters, Evaluator
 from cerify.semantics.arguments import Budget, check_time, too_many_matches

@@ -1,6 +1,6 @@
 """Store the matches of LAST and NXT of counted events, such as `LAST(A{60})` and `LAST(A{3 DISTINCT [user]})`.
 
-The automaton of such a chain (cea/chains.py) holds the last sixty events of the kind in sixty states and their nodes.
+The automaton of such a chain (cea/compile.py) holds the last sixty events of the kind in sixty states and their nodes.
 The stores here hold only the events of each key, so the time to add an event does not depend on the counts. They hold
 the last positions for one kind of event; a node for each event, linked to the run before it, for several runs; and the
 newest event of each of the newest values for DISTINCT.

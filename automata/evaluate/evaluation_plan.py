@@ -13,8 +13,18 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import TypeAlias, assert_never
 
-from cerify.automata.cea.chains import EventChain, distinct_chain, fixed_chain, greatest_chain, round_of_distinct
-from cerify.automata.cea.compile import ValueWindow, compares, compilable, correlated, lazily
+from cerify.automata.cea.compile import (
+    EventChain,
+    ValueWindow,
+    compares,
+    compilable,
+    correlated,
+    distinct_chain,
+    fixed_chain,
+    greatest_chain,
+    lazily,
+    round_of_distinct,
+)
 from cerify.automata.cea.model import CEA, MARKED, UNMARKED, Determinized
 from cerify.automata.evaluate.scope import Scope, refuse_inside, strip_windows, take_off_windows
 from cerify.automata.evaluator import Output

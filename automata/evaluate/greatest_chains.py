@@ -14,7 +14,7 @@ from itertools import product
 from math import nan
 from typing import TypeAlias
 
-from cerify.automata.cea.chains import EventChain, Link, newest_chain
+from cerify.automata.cea.compile import EventChain, Link, newest_chain
 from cerify.automata.evaluate.scope import Scope, key_of, lookback_bounds, within_width
 from cerify.automata.evaluate.tables import classify
 from cerify.semantics.arguments import timed_items

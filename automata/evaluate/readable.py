@@ -13,8 +13,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from cerify.automata.cea.chains import EventChain, fixed_chain
-from cerify.automata.cea.compile import lazily
+from cerify.automata.cea.compile import EventChain, fixed_chain, lazily
 from cerify.automata.cea.model import Determinized, single_variable
 from cerify.automata.evaluate import ces
 from cerify.automata.evaluate.ces import WINDOW_BOTTOM, Node, complex_event, enumerate_, number, valuation
@@ -40,9 +39,8 @@ from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import Match, Stream, bindings_of
-from cerify.semantics.nanoseconds import nanoseconds, time_at_nanoseconds
 from cerify.semantics.predicates import mentions
-from cerify.semantics.values import Value
+from cerify.semantics.values import Value, nanoseconds, time_at_nanoseconds
 
 
 class AutomatonEvaluator(Evaluator):

@@ -25,9 +25,8 @@ from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import TIME, Event
-from cerify.semantics.nanoseconds import NanosecondTime, nanoseconds
 from cerify.semantics.trees import children, rebuilt
-from cerify.semantics.values import Value, kind
+from cerify.semantics.values import NanosecondTime, Value, kind, nanoseconds
 
 SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
 

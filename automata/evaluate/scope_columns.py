@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from cerify.automata.evaluate.scope import Unordered, Width, decrease
 from cerify.automata.evaluate.tables import numbered, require
-from cerify.semantics.arrow_types import is_nanoseconds
+from cerify.semantics.arrow_columns import is_nanoseconds
 from cerify.semantics.events import dictionary_of
 
 Longs = NDArray[np.int64]

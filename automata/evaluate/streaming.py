@@ -12,8 +12,7 @@ from dataclasses import replace
 from itertools import groupby, islice, product
 from operator import itemgetter
 
-from cerify.automata.cea.chains import distinct_chain
-from cerify.automata.cea.compile import lazily
+from cerify.automata.cea.compile import distinct_chain, lazily
 from cerify.automata.cea.model import Determinized, Marks, single_variable
 from cerify.automata.evaluate import ces
 from cerify.automata.evaluate.ces import Evaluation, read_events

@@ -21,8 +21,7 @@ from cerify.automata.evaluate.compiled import numba_required
 from cerify.automata.evaluate.tables import MatchBatch, coded, pieces
 from cerify.automata.nfab import evaluate
 from cerify.automata.nfab import opcodes as op
-from cerify.automata.nfab.evaluate import require_matches
-from cerify.automata.nfab.plan import ascend
+from cerify.automata.nfab.evaluate import ascend, require_matches
 from cerify.automata.nfab.programs import ArrayLayout, ColumnEncoder, CompiledPlan, kinds_of, why_not
 from cerify.semantics.arguments import Budget, check_time
 from cerify.semantics.errors import BudgetExceeded, Unsupported

@@ -424,7 +424,7 @@ class CompiledSaseEvaluator(BlockEvaluator):
         return {"kinds": json.dumps(self._runner.kinds)}
 
     def with_columns(self, table: pa.Table, head: dict[str, str]) -> pa.Table:
-        from cerify.semantics.arrow_types import ARROW
+        from cerify.semantics.arrow_columns import ARROW
 
         for name, type_name in json.loads(head["kinds"]).items():
             if name not in table.column_names:

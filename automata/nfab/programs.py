@@ -21,9 +21,9 @@ from cerify.automata.evaluate.scope_columns import encode_keys, in_one_piece
 from cerify.automata.evaluate.tables import classified
 from cerify.automata.nfab import opcodes as op
 from cerify.automata.nfab.compile import absence_layout
-from cerify.automata.nfab.plan import QueryPlan, StatePlan
+from cerify.automata.nfab.evaluate import QueryPlan, StatePlan
 from cerify.semantics import predicates as pred
-from cerify.semantics.arrow_types import ARROW, NANOSECONDS_IN_LOOPS, VALUE_TYPES, is_nanoseconds
+from cerify.semantics.arrow_columns import ARROW, NANOSECONDS_IN_LOOPS, VALUE_TYPES, is_nanoseconds
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import TIME, TYPE, Stream, dictionary_of
 from cerify.semantics.predicates import mentions

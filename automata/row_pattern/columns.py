@@ -13,16 +13,26 @@ from cerify.automata.row_pattern.compile import value_in
 from cerify.automata.row_pattern.evaluate import key_values, ranks
 from cerify.semantics import trees
 from cerify.semantics.arguments import timed_items
-from cerify.semantics.arrow_types import ARROW, VALUE_TYPES, is_nanoseconds
+from cerify.semantics.arrow_columns import ARROW, VALUE_TYPES, is_nanoseconds
 from cerify.semantics.events import Stream
-from cerify.semantics.nanoseconds import NanosecondInterval, NanosecondTime
 from cerify.semantics.packages import np, pa, pc
 from cerify.semantics.row_pattern import scalars
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.check import RowType
 from cerify.semantics.row_pattern.scalars import Nullable, column_values
 from cerify.semantics.row_pattern.syntax import MatchRecognize, Order
-from cerify.semantics.values import EXACT, FIRST_TIME, KIND_OF, LAST_TIME, Value, ValueKind, microseconds, value_type_of
+from cerify.semantics.values import (
+    EXACT,
+    FIRST_TIME,
+    KIND_OF,
+    LAST_TIME,
+    NanosecondInterval,
+    NanosecondTime,
+    Value,
+    ValueKind,
+    microseconds,
+    value_type_of,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -31,7 +31,7 @@ from cerify.automata.row_pattern.compile import (
 )
 from cerify.automata.row_pattern.evaluate import numbered, skip_error
 from cerify.semantics.arguments import Budget, check_time
-from cerify.semantics.arrow_types import ARROW
+from cerify.semantics.arrow_columns import ARROW
 from cerify.semantics.errors import BudgetExceeded, IllFormed
 from cerify.semantics.events import Stream
 from cerify.semantics.packages import np, pa, pc

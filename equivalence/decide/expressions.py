@@ -12,18 +12,19 @@ from functools import reduce
 from itertools import product
 from typing import TypeAlias
 
-from cerify.automata.dfa.compile import compile_expression, compile_together
-from cerify.automata.dfa.model import DFA, accepted_word, separating_word, stream_of, types_under, uncontained_word
-from cerify.automata.dfa.scopes import (
+from cerify.automata.dfa.compile import (
     ArgumentOrder,
     ArgumentPosition,
     argument_places,
+    compile_expression,
+    compile_together,
     grounded,
     kinded,
     order_under,
     ranging_variables,
     with_terms,
 )
+from cerify.automata.dfa.model import DFA, accepted_word, separating_word, stream_of, types_under, uncontained_word
 from cerify.automata.exploration import explore
 from cerify.equivalence.decide.replay import replay_expressions
 from cerify.equivalence.verdict import Certificate, Claim, Contained, Different, Equivalent, Undecided

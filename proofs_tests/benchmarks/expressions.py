@@ -10,8 +10,8 @@ import pyarrow as pa
 from numba import njit
 
 from cerify.automata.dfa.compile import compile_expression
-from cerify.automata.dfa.compiled import CompiledRunner
 from cerify.automata.dfa.evaluate import TableRunner, column
+from cerify.automata.dfa.evaluators import CompiledRunner
 from cerify.automata.dfa.model import DFA
 from cerify.equivalence.generate.expressions import MASKED, expression
 from cerify.semantics.event_expressions.parse import parse

@@ -22,10 +22,10 @@ from random import Random
 import click
 from rich.progress import track
 
-from cerify.automata.dfa.compiled import CompiledRunner
+from cerify.automata.dfa.compile import order_under
 from cerify.automata.dfa.evaluate import TableRunner
+from cerify.automata.dfa.evaluators import CompiledRunner
 from cerify.automata.dfa.parametric import ParametricMonitor, Valued, symbolic
-from cerify.automata.dfa.scopes import order_under
 from cerify.equivalence.generate.expressions import PROFILES, VALUED_PROFILES, ExpressionProfile, expression, history
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, Unsupported

@@ -32,7 +32,7 @@ from cerify.languages.language import DENOTATIONAL, Language, Options
 from cerify.plan import Want, plan
 from cerify.protocol import line
 from cerify.semantics.arguments import Budget
-from cerify.semantics.arrow_types import ARROW
+from cerify.semantics.arrow_columns import ARROW
 from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, InputError, Unsupported
 from cerify.semantics.events import TIME, TYPE, Event, Match, Schema, Stream
 from cerify.semantics.files import read_stream

@@ -8,9 +8,9 @@ from itertools import count
 from itertools import product as product_of
 from typing import Any, TypeAlias
 
+from cerify.automata.dfa.compile import kinded
 from cerify.automata.dfa.model import DFA, Names
 from cerify.automata.dfa.parametric import MARK, Symbolic
-from cerify.automata.dfa.scopes import kinded
 from cerify.automata.exploration import explore
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.denote import EVERY_EVENT, definition, free_variables

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from cerify.automata.evaluate import compiled
 from cerify.automata.evaluate.compiled import CompiledCelEvaluator
-from cerify.automata.nfab.plan import ascend
+from cerify.automata.nfab.evaluate import ascend
 from cerify.equivalence.rewrite.translate_sase import sase_to_cel, variables_in_cel
 from cerify.semantics.arguments import Budget
 from cerify.semantics.cel import syntax as cel

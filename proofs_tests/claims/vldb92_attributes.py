@@ -6,8 +6,8 @@ import sys
 from collections.abc import Callable, Iterator
 from itertools import product
 
+from cerify.automata.dfa.compile import inlined
 from cerify.automata.dfa.parametric import ParametricMonitor, Symbolic, symbolic
-from cerify.automata.dfa.scopes import inlined
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.interpreter import compatible, takes_place
 from cerify.semantics.event_expressions.parse import parse

@@ -25,8 +25,8 @@ from cerify.languages import LANGUAGES
 from cerify.languages.language import Checked
 from cerify.plan import DefinitionEvaluator
 from cerify.semantics import columns
+from cerify.semantics.arrow_columns import ARROW
 from cerify.semantics.arrow_rows import rows_of_table, timed_table
-from cerify.semantics.arrow_types import ARROW
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.cel.syntax import show
 from cerify.semantics.columns import mask

@@ -27,7 +27,7 @@ from cerify.semantics.values import Value, kind
 # ---------------------------------------------------------------------------------------------------------------------
 # The variables of a resolved expression, as the definition reads them: vldb92, sections 5 and 6.
 #
-# The automata have a reading of their own, in automata/dfa/scopes.py; neither uses the other.
+# The automata have a reading of their own, in automata/dfa/compile.py; neither uses the other.
 
 Names: TypeAlias = frozenset[str]
 ArgumentPosition: TypeAlias = tuple[str, int]

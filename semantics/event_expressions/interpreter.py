@@ -42,9 +42,8 @@ from cerify.semantics.event_expressions.denote import (
 )
 from cerify.semantics.event_expressions.syntax import Relation, Row, brief
 from cerify.semantics.events import Event, Match, Stream
-from cerify.semantics.nanoseconds import interval_of_nanoseconds
 from cerify.semantics.predicates import Attribute, Comparison, Constant, Predicate, atoms, holds, satisfied
-from cerify.semantics.values import FIRST_TIME, LAST_TIME, Value, has_nanoseconds, kind
+from cerify.semantics.values import FIRST_TIME, LAST_TIME, Value, has_nanoseconds, interval_of_nanoseconds, kind
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Make the histories that decide prefix(E).

@@ -21,12 +21,21 @@ from typing import Any, Literal, TypeAlias, assert_never, cast
 from cerify.semantics import patterns, trees
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.events import TYPE, Match, Stream
-from cerify.semantics.nanoseconds import NanosecondInterval, nanoseconds
 from cerify.semantics.readings import RowReading
 from cerify.semantics.row_pattern import syntax as rows
 from cerify.semantics.row_pattern.syntax import ROW, MatchRecognize
 from cerify.semantics.trees import subtrees
-from cerify.semantics.values import EPOCH, Value, ValueKind, kind, parse_time, show_interval, show_time
+from cerify.semantics.values import (
+    EPOCH,
+    NanosecondInterval,
+    Value,
+    ValueKind,
+    kind,
+    nanoseconds,
+    parse_time,
+    show_interval,
+    show_time,
+)
 
 Nullable: TypeAlias = Value | timedelta | None
 COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {

@@ -97,8 +97,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from rich.console import Console
 
-    from cerify.spark.campaign import Ran
-    from cerify.spark.campaign_report import CampaignVerdicts
+    from cerify.spark.campaign import CampaignVerdicts, Ran
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -203,7 +202,7 @@ def run_spark(url: str, job: Job, cases: int, first: int, out: Path, as_json: bo
         from cerify.spark.session import session
     except ImportError as error:
         raise Unsupported(f"--spark needs PySpark: pip install 'cerify[spark]' ({error})") from None
-    from cerify.spark.campaign_report import found_in, render
+    from cerify.spark.campaign import found_in, render
 
     started: list[SparkSession] = []
 
@@ -235,7 +234,7 @@ def _print_spark_json(found: CampaignVerdicts, ran: Ran, out: Path) -> None:
 
 
 def _print_spark(found: CampaignVerdicts, ran: Ran, out: Path) -> None:
-    from cerify.spark.campaign_report import result_of
+    from cerify.spark.campaign import result_of
 
     console = screen(soft_wrap=True)
     console.print(f"{found.cases:,} cases against the semantics, seed {found.job.seed}", style="bold")

@@ -22,9 +22,8 @@ from cerify.automata.evaluate.scope import Key, Scope, key_of, lookback_bounds, 
 from cerify.automata.evaluate.streaming import ScopedEvaluation, without_marks
 from cerify.automata.evaluate.tables import classify
 from cerify.automata.evaluator import Output as OutputName
-from cerify.automata.nfab.evaluate import BlockRunner
+from cerify.automata.nfab.evaluate import BlockRunner, BufferNode
 from cerify.automata.nfab.evaluate import Key as nfab_Key
-from cerify.automata.nfab.plan import BufferNode
 from cerify.automata.row_pattern.compile import ACCEPT, compile_pattern, why_not
 from cerify.automata.row_pattern.evaluate import (
     Backtracking,

@@ -156,7 +156,7 @@ def data_folder() -> Path:
 
 
 def _arrow(value_type: ValueType) -> pa.DataType:
-    from cerify.semantics.arrow_types import ARROW  # imported here because the help of the demo works without Arrow
+    from cerify.semantics.arrow_columns import ARROW  # imported here because the help of the demo works without Arrow
 
     return ARROW[value_type]
 

@@ -93,7 +93,7 @@ class CelSyntax(Syntax[Formula]):
 
         if not (found := list(across_keys(query))):
             return iter(())  # the usual case: the evaluator of examples is not imported
-        from cerify.explanations.across_keys import warnings_across_keys
+        from cerify.explanations.cel import warnings_across_keys
 
         return warnings_across_keys(found, S)
 

@@ -132,16 +132,16 @@ class ExpressionEvaluators(Evaluators[Expression]):
 
     def streamed(self, query: Expression, schema: Schema | None, options: Options) -> DFA | Symbolic | Unsupported:
         """Return the query's automaton; with attribute variables, one automaton for each choice of values."""
+        from cerify.automata.dfa.compile import order_under
         from cerify.automata.dfa.parametric import symbolic, why_not
-        from cerify.automata.dfa.scopes import order_under
 
         if (refused := why_not(query, schema, options.budget)) is not None:
             return refused
         return self.dfa(query, schema, options.budget) or symbolic(query, order_under(schema), options.budget)
 
     def dfa(self, query: Expression, schema: Schema | None, budget: Budget) -> DFA | None:
+        from cerify.automata.dfa.compile import inlined, order_under
         from cerify.automata.dfa.parametric import Valued
-        from cerify.automata.dfa.scopes import inlined, order_under
 
         return None if inlined(query).variables else Valued(query, order_under(schema), budget).automaton(())
 
@@ -208,9 +208,9 @@ def _automaton(E: Expression, S: Stream, options: Options) -> Iterable[Match]:
 
 
 def _kernel(E: Expression, S: Stream, options: Options) -> Iterable[Match]:
-    from cerify.automata.dfa.compiled import CompiledRunner
+    from cerify.automata.dfa.compile import order_in
+    from cerify.automata.dfa.evaluators import CompiledRunner
     from cerify.automata.dfa.parametric import Valued
-    from cerify.automata.dfa.scopes import order_in
 
     found = Valued(E, order_in(S), options.budget).events(S, CompiledRunner)
     return [Match(e, (e,)) for e in sorted(found)]

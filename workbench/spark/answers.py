@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from cerify.automata.evaluate.scope import Unordered, decrease
 from cerify.semantics.arguments import Budget
-from cerify.semantics.arrow_columns import value_type_of_column
-from cerify.semantics.arrow_types import ARROW
+from cerify.semantics.arrow_columns import ARROW, value_type_of_column
 from cerify.semantics.cel.denote import NO_PREDICATES, Predicates
 from cerify.semantics.errors import CerifyError, InputError, InternalError, Unsupported
 from cerify.semantics.events import TIME

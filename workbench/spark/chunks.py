@@ -22,7 +22,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from cerify.automata.dfa.compiled import CompiledRunner
+from cerify.automata.dfa.evaluators import CompiledRunner
 from cerify.automata.dfa.model import DFA
 from cerify.automata.evaluate.scope import ReachBounds
 from cerify.automata.evaluate.scope_columns import MICROSECONDS

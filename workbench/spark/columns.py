@@ -17,7 +17,7 @@ from pyspark.sql import types as T
 
 from cerify.plan import misfits
 from cerify.semantics.arguments import did_you_mean, require_kind
-from cerify.semantics.arrow_types import ARROW, DIGITS, type_of_decimals
+from cerify.semantics.arrow_columns import ARROW, DIGITS, type_of_decimals
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.conditions import CATEGORY, TIMESTAMP

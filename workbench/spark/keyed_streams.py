@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from pyspark.sql import Row
 
 from cerify.automata.cea.model import CEA
-from cerify.automata.dfa.compiled import CompiledRunner
+from cerify.automata.dfa.evaluators import CompiledRunner
 from cerify.automata.dfa.model import DFA
 from cerify.automata.evaluate.compiled import CompiledCelEvaluator
 from cerify.automata.evaluate.evaluation_plan import batch_scope

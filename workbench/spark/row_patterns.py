@@ -22,8 +22,7 @@ from cerify.languages.language import Options
 from cerify.languages.row_pattern import RegisterOutput, blocks_by
 from cerify.plan import Want, plan
 from cerify.semantics.arguments import Budget, require_kind
-from cerify.semantics.arrow_columns import canonical
-from cerify.semantics.arrow_types import numbers_of_decimals
+from cerify.semantics.arrow_columns import canonical, numbers_of_decimals
 from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, Unsupported, errors_in
 from cerify.semantics.events import TYPE, Stream
 from cerify.semantics.row_pattern import syntax

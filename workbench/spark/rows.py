@@ -14,14 +14,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from cerify.automata.evaluate.scope_columns import decreasing_rows
-from cerify.semantics.arrow_types import numbers_of_decimals
+from cerify.semantics.arrow_columns import numbers_of_decimals
 from cerify.semantics.errors import BudgetExceeded, CerifyError, InputError
 from cerify.semantics.events import TIME, TYPE, Schema
-from cerify.semantics.match_frames import NO_MATCHES, RESULT, match_schema
+from cerify.semantics.match_frames import match_schema, no_matches, result_schema
 from cerify.semantics.tables import fitted_table
 from cerify.semantics.time_columns import UNIT_NAMES, unit_of
 
-NOTHING = NO_MATCHES
+NOTHING = no_matches()
 
 Classes: TypeAlias = NDArray[np.int32]
 """For each event the number of its class; events of a class are equal for the query."""
@@ -39,7 +39,7 @@ class SparkRun(ABC):
 
     @abstractmethod
     def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
-        """Read the next events; return the matches that they complete, a table with the schema RESULT.
+        """Read the next events; return the matches that they complete, a table with the schema `result_schema`.
 
         classes: the result of `classes` for the table, if it was called.
         """
@@ -77,7 +77,7 @@ PositionMap = Callable[[pa.Array], pa.Array]
 
 def map_positions(matches: pa.Table, place: pa.DataType, identify: PositionMap) -> pa.Table:
     """Return the matches with identifiers of type `place` instead of positions. `identify` maps positions to them."""
-    columns = {name: matches[name].combine_chunks() for name in RESULT.names}
+    columns = {name: matches[name].combine_chunks() for name in result_schema().names}
     schema, events, bindings = match_schema(place), columns["events"], columns["bindings"]
     if bindings.null_count:  # a query without bindings: all are null
         bound = pa.nulls(len(bindings), schema.field("bindings").type)

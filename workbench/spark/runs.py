@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from cerify.api import plan_query, read_query
-from cerify.automata.dfa.compiled import CompiledRunner
+from cerify.automata.dfa.evaluators import CompiledRunner
 from cerify.automata.dfa.model import DFA, late_start
 from cerify.automata.dfa.parametric import ParametricMonitor, Symbolic
 from cerify.automata.evaluate.compiled import CompiledCelEvaluator
@@ -35,7 +35,7 @@ from cerify.semantics.cel.syntax import Formula
 from cerify.semantics.errors import BudgetExceeded, CerifyError, Unsupported, errors_in
 from cerify.semantics.events import TIME, Bindings, Match, Schema, Stream, result_of
 from cerify.semantics.json_events import schema_of_json
-from cerify.semantics.match_frames import RESULT, table_of_matches, table_of_positions
+from cerify.semantics.match_frames import result_schema, table_of_matches, table_of_positions
 from cerify.semantics.predicates import satisfied
 from cerify.semantics.sase import clauses
 from cerify.semantics.sase import syntax as sase
@@ -515,7 +515,7 @@ class SaseStreams:
         self._q, self._runner = q, CompiledBlockRunner(q, budget=budget)
 
     def matches(self, table: pa.Table, firsts: Longs) -> pa.Table | Unsupported:
-        """Return the matches, ordered by `at`, as a table with the schema RESULT. Positions are rows.
+        """Return the matches, ordered by `at`, as a table with the schema `result_schema`. Positions are rows.
 
         firsts: the rows with which the streams begin. Raises BudgetExceeded, for all streams together.
         """
@@ -542,7 +542,7 @@ class SaseStreams:
             pa.MapArray.from_arrays(each, names, lists),
         ]
         if q.having is None and not q.returned.items:
-            return pa.table([*columns, pa.repeat(result_of({}).text, len(found))], RESULT)
+            return pa.table([*columns, pa.repeat(result_of({}).text, len(found))], result_schema())
         S = StoredEvents()
         S.add(Stream.from_table(table))
         stand, results = [], []
@@ -551,7 +551,8 @@ class SaseStreams:
                 stand.append(i)
                 results.append(result_of(attributes_of(q, bindings, S)).text)
         return pa.table(
-            [*(column.take(pa.array(stand, pa.int64())) for column in columns), pa.array(results, pa.string())], RESULT
+            [*(column.take(pa.array(stand, pa.int64())) for column in columns), pa.array(results, pa.string())],
+            result_schema(),
         )
 
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from cerify.automata.algebra.finite import types
-from cerify.automata.dfa.compiled import CompiledRunner
+from cerify.automata.dfa.evaluators import CompiledRunner
 from cerify.automata.dfa.model import DFA
 from cerify.automata.evaluate.compiled import CompiledCelEvaluator
 from cerify.automata.evaluate.evaluation_plan import batch_scope

@@ -14,7 +14,7 @@ import pyarrow as pa
 from cerify import match
 from cerify.equivalence.generate import expressions, sase
 from cerify.equivalence.generate.cel import PROFILES, case
-from cerify.semantics.arrow_types import ARROW
+from cerify.semantics.arrow_columns import ARROW
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import show
 from cerify.semantics.errors import BudgetExceeded, Unsupported

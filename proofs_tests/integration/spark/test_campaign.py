@@ -26,8 +26,7 @@ from cerify.semantics.cel.syntax import show
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import Match, Schema, Stream
 from cerify.spark import campaign as campaigns
-from cerify.spark.campaign import Folder, Work, campaign, missing
-from cerify.spark.campaign_report import found_in, render
+from cerify.spark.campaign import Folder, Work, campaign, found_in, missing, render
 from proofs_tests.campaigns import spark_connectors, spark_submit, spark_versions
 from proofs_tests.support import sampled
 

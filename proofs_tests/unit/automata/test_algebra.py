@@ -29,7 +29,7 @@ from cerify.automata.algebra.values import (
     pieces,
     samples_of_strings,
 )
-from cerify.automata.dfa.scopes import order_in
+from cerify.automata.dfa.compile import order_in
 from cerify.equivalence.decide.checker import flaw
 from cerify.equivalence.generate.cel import TYPED, formula
 from cerify.equivalence.verdict import Contained, Different, Equivalent, Undecided

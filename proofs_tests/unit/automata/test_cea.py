@@ -15,8 +15,7 @@ import pytest
 from cerify.api import compile, match
 from cerify.automata.algebra.finite import Algebra, satisfiable, types
 from cerify.automata.cea import compile_core
-from cerify.automata.cea.chains import chain_of, fixed_chain, greatest_chain
-from cerify.automata.cea.compile import compile_cel, generators
+from cerify.automata.cea.compile import chain_of, compile_cel, fixed_chain, generators, greatest_chain
 from cerify.automata.cea.compile_core import mentioned
 from cerify.automata.cea.model import (
     CEA,

@@ -11,19 +11,20 @@ from random import Random
 import pyarrow as pa
 import pytest
 
-from cerify.automata.dfa.compile import compile_expression, compile_together
-from cerify.automata.dfa.compiled import CompiledRunner
-from cerify.automata.dfa.evaluate import TableRunner
-from cerify.automata.dfa.model import DFA, Word, minimal, separating_word, stream_of, types_under
-from cerify.automata.dfa.parametric import ParametricMonitor, Valued, collected, found_in, symbolic, tuples
-from cerify.automata.dfa.scopes import (
+from cerify.automata.dfa.compile import (
     argument_places,
+    compile_expression,
+    compile_together,
     inlined,
     order_in,
     ranging_variables,
     unbound_variables,
     variable_names,
 )
+from cerify.automata.dfa.evaluate import TableRunner
+from cerify.automata.dfa.evaluators import CompiledRunner
+from cerify.automata.dfa.model import DFA, Word, minimal, separating_word, stream_of, types_under
+from cerify.automata.dfa.parametric import ParametricMonitor, Valued, collected, found_in, symbolic, tuples
 from cerify.equivalence.generate.expressions import (
     CORRELATED,
     EVERYTHING,

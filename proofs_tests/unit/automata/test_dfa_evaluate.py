@@ -11,13 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from cerify.automata.dfa import compiled, evaluate
-from cerify.automata.dfa.compile import compile_expression, compile_together
-from cerify.automata.dfa.compiled import CompiledRunner
+from cerify.automata.dfa import evaluate
+from cerify.automata.dfa import evaluators as compiled
+from cerify.automata.dfa.compile import compile_expression, compile_together, order_under
 from cerify.automata.dfa.evaluate import Classes, TableRunner
-from cerify.automata.dfa.evaluators import CompiledExpressionEvaluator, ReadableExpressionEvaluator
+from cerify.automata.dfa.evaluators import CompiledExpressionEvaluator, CompiledRunner, ReadableExpressionEvaluator
 from cerify.automata.dfa.parametric import symbolic
-from cerify.automata.dfa.scopes import order_under
 from cerify.automata.evaluator import Counters
 from cerify.equivalence.generate.expressions import PROFILES, expression, history
 from cerify.semantics import columns

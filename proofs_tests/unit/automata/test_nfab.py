@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cerify.automata.nfab import compile, compiled, evaluate, evaluators, opcodes, plan, programs
+from cerify.automata.nfab import compile, compiled, evaluate, evaluators, opcodes, programs
 from cerify.automata.nfab import moves as moves_nfab
 from cerify.automata.nfab.compile import compile_query
 from cerify.automata.nfab.model import NFAb, show, show_formula, show_states
@@ -415,7 +415,7 @@ METHODS: dict[str, tuple[Any, str, Wrap]] = {
     "definition: must stop": (denote.SaseDefinition, "must_stop", lambda f: lambda *_: False),
     "automaton: skips": (evaluate.NfabSelection, "skips", lambda f: lambda *_: True),
     "automaton: registers": (
-        plan.NfabRegisters,
+        evaluate.NfabRegisters,
         "after_selecting",
         lambda f: lambda self, values, variable, first, event: f(self, values, variable, True, event),
     ),

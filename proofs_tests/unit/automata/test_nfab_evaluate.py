@@ -16,9 +16,8 @@ from cerify.api import match
 from cerify.automata.nfab import compiled, evaluate, evaluators, moves
 from cerify.automata.nfab import opcodes as op
 from cerify.automata.nfab.compiled import CompiledBlockRunner, Memory
-from cerify.automata.nfab.evaluate import BlockRunner
+from cerify.automata.nfab.evaluate import BlockRunner, ascend
 from cerify.automata.nfab.evaluators import SPARE, BlockEvaluator, CompiledSaseEvaluator, ReadableSaseEvaluator
-from cerify.automata.nfab.plan import ascend
 from cerify.conformance.cases import load
 from cerify.equivalence.generate.sase import PER_EVENT, PROFILES, case
 from cerify.languages import LANGUAGES

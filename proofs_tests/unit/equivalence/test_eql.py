@@ -27,9 +27,8 @@ from cerify.equivalence.eql.decide import (
     step_rules,
     times_of,
 )
-from cerify.equivalence.eql.letters import FilterAlphabet
+from cerify.equivalence.eql.letters import FilterAlphabet, SearchLimit, TooManyTexts, exact, find_text, wild
 from cerify.equivalence.eql.mutants import mutants_of
-from cerify.equivalence.eql.texts import SearchLimit, TooManyTexts, exact, find_text, wild
 from cerify.equivalence.eql.translate import cel_to_eql, eql_to_cel, eql_to_rows, eql_to_sase, sase_to_eql
 from cerify.equivalence.generate.eql import PROFILES, random_log, random_query
 from cerify.equivalence.verdict import Certificate, Claim, Contained, Different, Equivalent, Undecided

@@ -23,7 +23,7 @@ import pytest
 from pyarrow import csv as arrow_csv
 
 from cerify.semantics import files, tables
-from cerify.semantics.arrow_types import ARROW
+from cerify.semantics.arrow_columns import ARROW
 from cerify.semantics.errors import CerifyError, IllFormed, InputError, InputWarning
 from cerify.semantics.events import Event, Schema, Stream
 from cerify.semantics.files import IPC_STREAM, Format, read_in_parts, read_schema, read_stream

@@ -24,13 +24,12 @@ from hypothesis import strategies as st
 import cerify
 from cerify import funnel
 from cerify.languages import LANGUAGES
+from cerify.semantics.arrow_columns import VALUE_TYPES
 from cerify.semantics.arrow_rows import times_if_text, times_in_column
-from cerify.semantics.arrow_types import VALUE_TYPES
 from cerify.semantics.errors import IllFormed, InputError, InputWarning, QueryWarning, Unsupported
 from cerify.semantics.events import Event, Schema, Stream, observed
 from cerify.semantics.files import as_stream, read_schema, read_stream
 from cerify.semantics.json_events import json_of_event
-from cerify.semantics.nanoseconds import NanosecondTime, nanoseconds, time_at_nanoseconds
 from cerify.semantics.time_columns import (
     BadTime,
     TimeReading,
@@ -40,7 +39,15 @@ from cerify.semantics.time_columns import (
     times_of_texts,
     unit_of,
 )
-from cerify.semantics.values import Value, microseconds, parse_time, show_time
+from cerify.semantics.values import (
+    NanosecondTime,
+    Value,
+    microseconds,
+    nanoseconds,
+    parse_time,
+    show_time,
+    time_at_nanoseconds,
+)
 
 # ---- real rows ----
 #

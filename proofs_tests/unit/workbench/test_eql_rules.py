@@ -17,7 +17,7 @@ from cerify.conformance.cases import load
 from cerify.equivalence.eql.decide import find_firing_log
 from cerify.equivalence.eql.mutants import make_rule_tests, mutants_of
 from cerify.equivalence.generate.eql import PROFILES, random_case
-from cerify.explanations.eql_funnel import follow
+from cerify.explanations.eql import follow
 from cerify.semantics.ecs import document_of_event, event_of_document, looks_like_ecs, read_ecs
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.denote import matches_of

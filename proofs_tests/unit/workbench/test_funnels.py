@@ -17,12 +17,12 @@ import pytest
 import cerify
 from cerify import cli, funnel
 from cerify.adapter import Skip
+from cerify.commands.funnel import funnel_document
 from cerify.conformance.cases import load, tree_of, tree_of_text
 from cerify.conformance.engines import ADAPTERS
 from cerify.conformance.model import of_output
 from cerify.conformance.oracle import stream_of
 from cerify.conformance.prediction import AXES, INTERPRETATIONS, MatchPredictor
-from cerify.draw.funnel import funnel_document
 from cerify.equivalence.generate.funnels import PROFILES, random_case
 from cerify.funnels import answer_question, show_duration
 from cerify.hypotheses.interpretation import choices_of

@@ -23,7 +23,7 @@ from cerify.plan import DefinitionEvaluator
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError
 from cerify.semantics.files import as_stream, read_stream
-from cerify.semantics.match_frames import RESULT, Matches
+from cerify.semantics.match_frames import Matches, result_schema
 from cerify.semantics.values import show_time
 
 ROWS: list[dict[str, Any]] = [
@@ -254,7 +254,7 @@ def test_matches_are_a_list_that_becomes_a_table() -> None:
     assert isinstance(found, Matches)
     assert found == list(found)
     table = found.to_arrow()
-    assert table.schema == RESULT
+    assert table.schema == result_schema()
     assert table.to_pylist(maps_as_pydicts="strict") == [
         {"at": 1, "events": [0, 1], "bindings": {"T": [0], "H": [1]}, "result": None}
     ]
@@ -286,7 +286,7 @@ def test_a_result_has_the_order_of_return() -> None:
 def test_matches_are_a_frame_of_pandas() -> None:
     pytest.importorskip("pandas")
     frame = match(QUERY, S, output="valuations").to_pandas()
-    assert list(frame.columns) == RESULT.names
+    assert list(frame.columns) == result_schema().names
     assert list(frame["events"][0]) == [0, 1]
     assert {name: list(places) for name, places in frame["bindings"][0].items()} == {"T": [0], "H": [1]}
 

@@ -12,7 +12,7 @@ import pytest
 
 import cerify
 from cerify.equivalence.generate import cel
-from cerify.explanations.across_keys import warnings_across_keys
+from cerify.explanations.cel import warnings_across_keys
 from cerify.explanations.near_misses import duration, near_misses
 from cerify.semantics.cel import syntax as cel_cel
 from cerify.semantics.cel.check import across_keys

@@ -17,6 +17,7 @@ from click.testing import CliRunner
 
 import cerify
 from cerify.cli import cerify as command
+from cerify.commands.schema import summarized
 from cerify.conformance.cases import tree_of
 from cerify.languages import LANGUAGES
 from cerify.query_json import query_of_json
@@ -25,7 +26,6 @@ from cerify.semantics.events import Event, Stream
 from cerify.semantics.files import read_stream
 from cerify.semantics.match_frames import MatchColumns, written_table
 from cerify.semantics.readings import Reading
-from cerify.semantics.stream_summary import summarized
 
 Run = Callable[..., tuple[int, str, str]]
 

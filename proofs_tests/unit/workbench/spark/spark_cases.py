@@ -22,7 +22,7 @@ from cerify.semantics.core_cel.syntax import show as show_core_cel
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.event_expressions.syntax import show as show_expression
 from cerify.semantics.events import Event, Match, Result, Stream, result_of
-from cerify.semantics.match_frames import RESULT
+from cerify.semantics.match_frames import result_schema
 from cerify.semantics.row_pattern.interpreter import RowOutput, find_matches
 from cerify.semantics.row_pattern.syntax import ROW, MatchRecognize, Order, RowColumn
 from cerify.semantics.sase.syntax import show as show_sase
@@ -60,7 +60,7 @@ def matches(tables: Iterable[pa.Table]) -> list[Match]:
     """What tables of results say, one match for each row."""
     found = []
     for table in tables:
-        assert table.schema == RESULT
+        assert table.schema == result_schema()
         for row in table.to_pylist():
             bound, result = row["bindings"], row["result"]
             found.append(

@@ -16,7 +16,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from cerify.automata.row_pattern import compiled, kernels
 from cerify.automata.row_pattern.compiled import MatchRows
 from cerify.equivalence.generate.row_pattern import PROFILES
-from cerify.semantics.arrow_types import ARROW
+from cerify.semantics.arrow_columns import ARROW
 from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, Unsupported
 from cerify.semantics.row_pattern.parse import parse
 from cerify.semantics.row_pattern.syntax import MatchRecognize, show

@@ -22,7 +22,7 @@ from cerify.api import match
 from cerify.equivalence.generate.eql import PROFILES as EQL_PROFILES
 from cerify.equivalence.generate.eql import random_case as random_rule
 from cerify.semantics.arguments import Budget
-from cerify.semantics.arrow_types import DIGITS, numbers_of_decimals, type_of_decimals
+from cerify.semantics.arrow_columns import DIGITS, numbers_of_decimals, type_of_decimals
 from cerify.semantics.eql.denote import matches_of as matches_of_rule
 from cerify.semantics.eql.syntax import show as show_rule
 from cerify.semantics.errors import BudgetExceeded, CerifyError, InputError, Unsupported
