@@ -161,6 +161,8 @@ def values_of_text(text: pa.ChunkedArray, value_type: ValueType, field: str, pla
         case "timestamp":
             return _timestamps(text, field, place)
         case _:
+            # Arrow's own parser reads more and less than the other readers do, so the form is checked first: every
+            # reader has to accept the same cells.
             pattern, expected = PATTERNS[value_type]
             wrong = pc.invert(pc.match_substring_regex(text, rf"\A(?:{pattern})\z"))
             if (row := first(wrong)) is not None:
@@ -178,6 +180,7 @@ def require_kept(text: pa.ChunkedArray, floats: pa.ChunkedArray, field: str, pla
     too_large = pc.and_(pc.is_inf(floats), pc.match_substring_regex(text, "[0-9]"))
     if (row := first(too_large)) is not None:
         _refuse(text, row, "is too large for a 64-bit float", field, place)
+    # Only whole numbers: whoever writes 0.1 expects rounding, but an id of 17 digits must not become another id.
     rows = pc.indices_nonzero(pc.and_(may_be_rounded(floats), pc.match_substring_regex(text, WHOLE)))
     written, read = text.take(rows).to_pylist(), floats.take(rows).to_pylist()
     for row, cell, value in zip(rows.to_pylist(), written, read, strict=True):
@@ -198,6 +201,7 @@ def first_failure(column: pa.ChunkedArray, convert: Callable[[pa.ChunkedArray], 
     while bad - good > 1:
         middle = (good + bad) // 2
         try:
+            # Rows before `good` are known to convert, so only the new half is tried; the work is linear in the column.
             convert(column.slice(good, middle - good))
             good = middle
         except pa.ArrowInvalid:
@@ -222,6 +226,7 @@ def _timestamps(text: pa.ChunkedArray, field: str, place: RowLocation) -> pa.Chu
     """Parse texts as times. Arrow reads the usual forms at once; for others, parse_time, which defines the forms, reads
     each text.
     """
+    # Arrow's cast to a type with a zone needs an offset in each text, and a time of day.
     offset = pc.if_else(pc.match_substring_regex(text, ZONE), "", "Z")
     rest = pc.if_else(pc.match_substring_regex(text, DATE), "T00:00:00Z", offset)
     try:
@@ -297,6 +302,7 @@ def _parts_of_pandas(frame: Any, unread: dict[str, str]) -> pa.Table:
     columns: dict[str, Any] = {}
     for name in frame.columns:
         try:
+            # Column by column: a failure of the whole frame does not say which columns are at fault.
             columns[str(name)] = _of_pandas(frame[[name]]).column(0)
         except InputError as error:
             unread[str(name)] = error.message
@@ -327,6 +333,7 @@ def _whole_numbers_with_gaps(table: pa.Table, frame: Any) -> pa.Table:
     """Return the table with integers where pandas has floats only because some cells are missing."""
     for at, name in enumerate(table.column_names):
         column = table.column(at)
+        # Without gaps pandas would have kept integers, so floats were meant; a column of nulls shows nothing.
         if not 0 < column.null_count < len(column) or str(frame.dtypes.iloc[at]) != "float64":
             continue
         if pc.all(pc.and_(pc.equal(column, pc.floor(column)), pc.invert(may_be_rounded(column)))).as_py():
@@ -384,6 +391,7 @@ def table_of_values(
     arrays = {type_column: pa.array(types, pa.string())}
     for name, value_type in value_types.items():
         # Arrow would turn True and 1.5 into 1
+        # By class, so that each class is looked at once and not each value.
         for class_ in set(map(type, values[name])) - {type(None)}:
             position = next(i for i, value in enumerate(values[name]) if type(value) is class_)
             found = value_type_of(cast("Value", values[name][position]))
@@ -443,6 +451,7 @@ def has_each_text_once(column: pa.ChunkedArray) -> bool:
     if not pa.types.is_dictionary(column.type) or column.type.value_type != ARROW["string"]:
         return False
     dictionaries = [chunk.dictionary for chunk in column.chunks]
+    # With a text twice in the dictionary, two codes would stand for one event type.
     return all(d.null_count == 0 and len(pc.unique(d)) == len(d) for d in dictionaries)
 
 

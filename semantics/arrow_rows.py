@@ -61,6 +61,7 @@ def times_if_text(
     """
     if column.type != ARROW["string"]:
         return column
+    # One cell first: only if it looks like a time are all cells matched with the regular expression.
     start = next((cell.as_py() for chunk in column.chunks for cell in chunk if cell.is_valid), None)
     if start is None or not IS_DATE_TIME.fullmatch(start):
         return column

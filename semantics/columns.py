@@ -71,6 +71,7 @@ def _test(predicate: pred.Comparison | pred.OneOf | pred.InRange | pred.Like, ta
         case pred.Comparison(comparator, left, right):
             return _compare(comparator, _evaluate(left, table), _evaluate(right, table))
         case pred.OneOf(term, values):
+            # Value by value, because Arrow's `is_in` has one type for all values, and here kinds may be mixed.
             column, found = _evaluate(term, table), pa.scalar(False)
             for value in values:
                 found = pc.or_(found, _compare("=", column, _scalar(value)))
@@ -88,6 +89,7 @@ def _test(predicate: pred.Comparison | pred.OneOf | pred.InRange | pred.Like, ta
 
 
 def _row_by_row(predicate: pred.Predicate, table: pa.Table) -> pa.ChunkedArray:
+    # Only these columns become events: making all of them costs more than the test.
     names = {attribute.name for attribute in mentions(predicate)} & set(table.column_names)
     events = Stream.from_table(table.select([TYPE, *sorted(names - {TYPE})]))
     return pa.chunked_array([pa.array([holds(predicate, event) for event in timed_items(events, 16)], pa.bool_())])

@@ -92,6 +92,7 @@ def looks_like_ecs(source: str | Path | Sequence[str | Path]) -> bool:
     first = str(next(iter(_sources(source)), ""))
     if first == STDIN:
         data = sys.stdin.buffer.read()
+        # Standard input can be read once. It is replaced by a copy, so that `read_ecs` still finds all of it.
         sys.stdin = io.TextIOWrapper(io.BytesIO(data))
         packed = unpacked(CsvSource("standard input", lambda: io.BytesIO(data)))
         with packed.open() as file:
@@ -166,6 +167,7 @@ def event_of_document(
     time = attributes.get(time_field)
     if not keep_fields:
         attributes.pop(time_field, None)
+    # Few documents have such a field; the others are spared a pass over all names.
     elif not attributes.keys().isdisjoint(RESERVED):
         attributes = {OWN_FIELD.sub(rf"\1{FIELD}\2", name): value for name, value in attributes.items()}
     if time is not None:
@@ -280,6 +282,7 @@ def _flat(values: list[Any], name: str, where: str, depth: int = 0) -> Iterator[
 
 def _add(attributes: dict[str, Value], name: str, value: Any) -> None:
     """Add a value to a field: under the field's name, or as `name[n]` if the field already has n values."""
+    # Elasticsearch's unsigned_long is beyond 64 bits; as a text it keeps all digits, as a float it would not.
     if type(value) is int and value not in INT64:
         value = str(value)
     at, n = name, 0
@@ -322,11 +325,15 @@ def _documents_of(source: CsvSource) -> Iterator[tuple[Any, str]]:
             for number, line in enumerate(file, 1):
                 if line.isspace():
                     continue
+                # "{" alone on a line is a document that is written over several lines; JSON Lines has a whole one on
+                # each.
                 if not begun and (line.lstrip().startswith("[") or line.strip() == "{"):
                     array = enumerate(_array(line + file.read(), name))
                     yield from ((one, f"{name}, element {n}") for n, one in array)
                     return
                 begun, where = True, f"{name}, line {number}"
+                # The fast parser first; `parse_json` says what is wrong. An escape may be half of a surrogate pair,
+                # which only the latter refuses.
                 yield (_parsed(line) if "\\u" not in line else None) or parse_json(line, where), where
     except UnicodeDecodeError as error:
         raise InputError(f"{name}: {what_else(error.object) or f'not text in UTF-8{SAVE_AS_UTF_8}'}") from None

@@ -253,6 +253,7 @@ class Stream(Sequence[Event]):
             flags = elements_of(name, lists)
             if self._table is not None and name in self._table.column_names:
                 continue
+            # A real attribute of this name wins over the test for an element.
             if self._events is not None and any(name in event.attributes for event in self._events):
                 continue
             if not any(flags or ()) and (meant := meant_elements(name, lists)) is not None:
@@ -333,6 +334,7 @@ class Stream(Sequence[Event]):
         return alike and all(_same(mine, theirs) for mine, theirs in zip(self.events, other.events, strict=True))
 
     def __hash__(self) -> int:
+        # A few events are enough for a hash. Values are left out, because 1 == 1.0 and columns may hold either.
         return hash((len(self), *(event.type for event in self.part(0, 8))))
 
     def __repr__(self) -> str:

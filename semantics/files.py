@@ -190,6 +190,7 @@ def _finish(S: Stream, source: object, reading: FieldReading, sort: bool) -> Str
     """Return the stream, sorted by time if `sort` is true; set `renamed` for the field from which the time was read."""
     # In EQL @timestamp is the time, whatever field it is read from.
     is_renamed = reading.time_column not in (None, TIME, "@timestamp") and not reading.keep_fields
+    # A stream that the caller gave is returned as it is, so its own field must not be changed.
     if is_renamed and S is not source:
         S.renamed = {cast("str", reading.time_column): TIME}
     return sorted_by_time(S) if sort else S
@@ -214,6 +215,8 @@ def _read_all(
     if len(paths) == 1:
         return _read_file(paths[0], reading, format, schema, attributes)
     parts = [(path, _read_file(path, reading, format, schema, attributes)) for path in paths]
+    # A column that one file has as times and another as texts is read again as texts in all; the first reading cannot
+    # know.
     if schema is None and (mixed := text_in_some(parts)):
         reading = dataclasses.replace(reading, texts=reading.texts | mixed)
         parts = [(path, _read_file(path, reading, format, schema, attributes)) for path in paths]
@@ -222,6 +225,7 @@ def _read_all(
 
 def expand_pattern(path: str) -> list[str]:
     """Return the files that a path or pattern names, in order. Raises InputError."""
+    # An existing file wins over the pattern: names such as log[1].csv are common.
     if path == STDIN or not glob.has_magic(path) or os.path.lexists(path):
         return [path]
     found = sorted(one for one in glob.glob(path, recursive=True) if os.path.isfile(one))
@@ -394,6 +398,7 @@ def open_source(path: str) -> CsvSource:
     if not path or "\0" in path:
         raise InputError(f"{path!r} is not a file name")
     if os.path.isfile(path):  # False for a name that is too long; reading it, below, raises the error
+        # Opened once here, so that the error about a file that cannot be opened comes from this call.
         Path(path).open("rb").close()
         return CsvSource(path, lambda: Path(path).open("rb"))
     data = Path(path).read_bytes()  # a pipe, which can be read only once
@@ -447,6 +452,7 @@ def _csv(source: CsvSource, schema: Schema | None, reading: FieldReading) -> Str
     shape = with_commas(source)
     source = shape.source
     reading = dataclasses.replace(reading, default_type=reading.default_type or shape.default_type)
+    # Importing Arrow takes longer than reading a small file.
     if (not source.is_large and reading.default_type is None) or not installed("pyarrow"):
         try:
             return stream_of_csv(source, schema, reading, lenient=not installed("pyarrow"))
@@ -531,6 +537,7 @@ def read_in_parts(
     given = [source] if isinstance(source, str | Path) else source
     files = [_openable_in_parts(path, attributes) for one in given for path in expand_pattern(str(one))]
     number = sum(parquet.metadata.num_rows for _, parquet, _ in files)
+    # The first part decides which columns are texts, so there must be one.
     if not number:
         raise NotInParts
     return number, _read_parts(files)

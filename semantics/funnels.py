@@ -97,6 +97,7 @@ def deepest_chain(rows: Rows, n: int, reading: ChainReading = ChainReading()) ->
     >>> deepest_chain([view, view, cart, cart], 3)
     (0, 2)
     """
+    # From the highest level down: a least chain of level k need not begin like the least chain of level k + 1.
     found = (next(chains(rows, k, reading), None) for k in range(n, 0, -1))
     return next((chain for chain in found if chain is not None), ())
 
@@ -398,6 +399,7 @@ class _Search:
         """
         while True:
             self.looked += 1
+            # Each `.*` multiplies the ways to match, so the steps are limited and not only the rows.
             if self.looked > _SEARCHED:
                 raise BudgetExceeded(
                     f"the search looks at more than {_SEARCHED} rows of one key; give fewer rows for each key"
@@ -408,6 +410,7 @@ class _Search:
                 return
             this = self.parts[part]
             if at == len(self.rows):
+                # At the end of the rows only `.*` can still match, and it matches nothing.
                 if all(isinstance(left, AnyRows) for left in self.parts[part:]):
                     self.taken = taken
                     yield at

@@ -83,6 +83,7 @@ class PositionArrays:
 
         Arrow puts the numbers into the text of one match, which is faster than to make an object for each.
         """
+        # The template is made by `Match.json`, so that the two forms of a line cannot drift apart.
         before, between, after = re.split("-1|-2", json.dumps(Match(-1, (-2,)).json()))
         texts = pa.ListArray.from_arrays(pa.array(self.offsets, pa.int32()), pa.array(self.events).cast(pa.string()))
         positions, at = pc.binary_join(texts, ", "), pa.array(self.at).cast(pa.string())
@@ -178,6 +179,7 @@ class MatchColumns:
         bound = [dict(self._bindings(match)) for match in matches]
         for variable in dict.fromkeys(name for bindings in bound for name in bindings):
             places = [bindings.get(variable, ()) for bindings in bound]
+            # All matches decide together: a column has one type, so one match with two events makes lists of all cells.
             several = any(len(some) > 1 for some in places)
             for attribute in self._attributes:
                 cells = [[self._value(p, attribute) for p in some] for some in places]
@@ -437,6 +439,7 @@ def _texts(values: pa.Array, encode: Callable[[Any], str]) -> pa.Array:
         texts = pc.if_else(pc.ends_with(texts, ".000000"), pc.binary_replace_slice(texts, 19, 26, ""), texts)
         before, after = encode("x").split("x")  # quotes, in JSON
         return pc.binary_join_element_wise(before, texts, f"Z{after}", "")
+    # Each distinct value is encoded once: columns of an export repeat their values.
     coded = values.dictionary_encode()
     return pa.array([encode(v) for v in values_in(coded.dictionary)], pa.string()).take(coded.indices)
 
@@ -506,6 +509,7 @@ class Matches(Sequence[Match]):
     @overload
     def __getitem__(self, i: slice) -> list[Match]: ...
     def __getitem__(self, i: int | slice) -> Match | list[Match]:
+        # A single match is made alone: showing the first of a million must not make all objects.
         if isinstance(i, int) and isinstance(self._found, PositionArrays) and 0 <= i < len(self):
             return self._found[i]
         return self._list[i]

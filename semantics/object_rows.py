@@ -52,10 +52,12 @@ def flattened(obj: Mapping[str, Any], where: str, declared: Collection[str] = ()
 
     Raises InputError for a path that has two values, and for objects that are nested too deeply.
     """
+    # Most objects are flat: for them Python's copy replaces the walk below.
     if not _is_nested(obj):
         return dict(obj)
     found: dict[str, Any] = {}
     for name, value in _leaves(obj, where, declared):
+        # A null does not contradict a value; only two values do.
         if name in found and found[name] is not None:
             if value is not None and (value != found[name] or type(value) is not type(found[name])):
                 raise InputError(
@@ -68,6 +70,7 @@ def flattened(obj: Mapping[str, Any], where: str, declared: Collection[str] = ()
 
 
 def _leaves(obj: Mapping[str, Any], where: str, declared: Collection[str]) -> Iterator[tuple[str, Any]]:
+    # A stack in reverse, so that fields keep the order in which the object has them.
     pending: list[tuple[str, Any, int]] = [(name, value, 0) for name, value in reversed(list(obj.items()))]
     while pending:
         name, value, depth = pending.pop()
@@ -181,6 +184,7 @@ def asked_element(name: str, lists: Collection[str]) -> tuple[str, str, str] | N
     Return None if the attribute names none of the lists.
     """
     at = name.find(ANY)
+    # ".any." may be part of a field's name, so every place where the name can be split is tried.
     while at > 0:
         path, element = name[:at], name[at + len(ANY) :]
         for known in lists:
@@ -237,6 +241,7 @@ def _has(element: Any, keys: str, text: str) -> bool:
     if isinstance(element, bool):
         return text == ("true" if element else "false")
     if isinstance(element, int | float):
+        # JSON makes no difference between 2 and 2.0, so 2.0 is found by both texts.
         return text in (str(element), str(int(element)) if element == element // 1 else "")
     return isinstance(element, str) and element == text
 
@@ -270,6 +275,8 @@ class ObjectRows:
         fields = flattened(obj, self.where(row)) if _is_nested(obj) else obj
         type_column, time_column, known = self._reading.type_column, self._reading.time_column, self._classes
         attributes: dict[str, Any] = {}
+        # A value of a known class needs no check. So the check runs a few times for each attribute, not once for each
+        # value.
         unseen: list[str] = []  # attributes without a value of this class in an earlier event
         type_: Any = None
         for name, value in fields.items():
@@ -391,6 +398,7 @@ class ObjectRows:
             self.unread[name] = self.unread[name].replace(what_list(name), reason)
         for name in self.unread:
             for row, attributes in enumerate(self._rows):
+                # Left out of all events: a filter that sees the attribute in some of them would give wrong answers.
                 value = attributes.pop(name, None)
                 if value is not None and name in self._lists:
                     self._lists[name][row] = [value]  # where others have lists, a single value is a list of one

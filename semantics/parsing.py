@@ -246,6 +246,7 @@ def _one_sign(text: str, span: Span, tokens: list[Token], parser: Lark) -> Parse
         before, after = text[: place.start], text[place.start :]
         is_next = place == span and (word[0].isalnum() or word == "(") and _ends_condition(tokens)
         conjunctions = CONJUNCTIONS if is_next else ()
+        # All signs of a group are tried, since naming only one of two that fit would be a guess.
         for signs in (SIGNS, *conjunctions):
             if found := [sign for sign in signs if _is_sentence(f"{before} {sign} {after}", parser)]:
                 missing, here = " or ".join(map(repr, found)), text[place.start : place.end]

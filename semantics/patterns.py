@@ -378,8 +378,10 @@ class Pattern:
         automaton, steps, before = self._automaton, self._steps, ""
         states = automaton.start
         for c in text:
+            # The character before matters to assertions only; without any, fewer steps are remembered.
             key = states, _kind(before) if automaton.asserts else "", c
             if (then := steps.get(key)) is None:
+                # Forgetting all is cheaper than to keep an order of use, and a text that needs so many steps is rare.
                 if len(steps) >= REMEMBERED:
                     steps.clear()
                 then = steps[key] = automaton.step(states, before, c)
@@ -419,6 +421,7 @@ class _Automaton:
         found, pending = set[int](), list(states)
         while pending:
             q = pending.pop()
+            # Loops without a character, as in (a*)*, would not end otherwise.
             if q in found:
                 continue
             found.add(q)
@@ -447,6 +450,7 @@ class _Automaton:
                 self._tests[q] = kind, then
                 return q
             case RegexConcatenation(parts):
+                # From the end, because each state is made with the state that follows it.
                 for part in reversed(parts):
                     then = self._before(part, then)
                 return then
@@ -498,12 +502,14 @@ def differing_texts(one: str, other: str) -> Iterator[str | None]:
     ['aaa']
     """
     both = _Automaton(parse(one)), _Automaton(parse(other))
+    # WORD and the newline count even if neither pattern names them: assertions tell them apart.
     ranges = [*WORD, (10, 10), *(pair for a in both for read, _ in a._reads.values() for pair in read)]
     bounds = sorted({0, LAST + 1, *(low for low, _ in ranges), *(high + 1 for _, high in ranges)})
     choices = [range(low, min(high, low + 128)) for low, high in pairwise(bounds)]
     letters = [next((c for c in map(chr, codes) if c.isprintable()), chr(codes[0])) for codes in choices]
     letters.sort(key=lambda c: (not c.isprintable(), c))
     begin = both[0].start, both[1].start, ""
+    # A queue, not a stack: the first text found is a shortest one.
     seen, pending = {(begin[0], begin[1], "")}, deque([begin])
     sides = {True, False}  # which expression alone may still match a text
     while pending:
@@ -555,6 +561,7 @@ def flaw(pattern: str) -> str | None:
     try:
         Pattern(pattern)
     except PatternError as error:
+        # RE2 accepts some patterns that the parser here refuses, so it decides if it is installed.
         if isinstance(error, NotCovered) or installed("pyarrow"):
             return _flaw_by_re2(pattern)
         return str(error)

@@ -185,6 +185,7 @@ def unit_of(low: float, high: float) -> TimeUnit:
 
     This unit puts both numbers in the years 1990 to 2100. If no unit does, it is seconds.
     """
+    # The four ranges of 1990 to 2100 do not overlap: each is above the one before, so at most one unit fits.
     for unit, per in PER_SECOND.items():
         if FROM_1990 * per <= low and high < TO_2100 * per:
             return unit
@@ -264,6 +265,7 @@ def time_of_number(number: float, unit: TimeUnit, round_times: bool = False) -> 
     """
     per = PER_SECOND[unit]
     if isinstance(number, int):
+        # In integers: nanoseconds since 1970 have 19 digits, and a float keeps 15.
         ticks, rest = divmod(number * 10**6, per)
         if rest and not round_times:
             try:
@@ -362,6 +364,7 @@ def times_of_column(
     note = unit_note(field, unit, min(present), max(present)) if how.unit is None else None
     if unit == "s" and all(isinstance(number, int) for number in present):
         return list(numbers), note
+    # Such numbers may be hours of a day. They stay numbers; windows measure them as seconds.
     if how.unit is None and unit == "s" and not are_epochs(min(present), max(present)):
         return [_as_float(number, row) for row, number in enumerate(numbers)], note
     times: list[Value | None] = []

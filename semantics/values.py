@@ -110,6 +110,7 @@ class NanosecondTime(datetime):
         return f"NanosecondTime({self.isoformat()!r})"
 
     def __reduce_ex__(self, protocol: Any) -> Any:
+        # datetime pickles its own bytes only, so a copy would lose the nanosecond and the ticks.
         return time_at_nanoseconds, (nanoseconds(self),)
 
 
@@ -337,6 +338,7 @@ def value_of(value: Any, where: str) -> Value | None:
     pandas become None. Raises InputError for a value without a value type. where: the place of the attribute, for the
     message.
     """
+    # By attributes and not by class, so that NumPy and pandas need not be imported.
     if hasattr(value, "dtype") and hasattr(value, "item") and getattr(value, "ndim", 0) == 0:
         value = _of_numpy(value, where)
     if value is None or type(value).__name__ == "NAType" or (isinstance(value, datetime) and value != value):
@@ -397,6 +399,7 @@ def is_text(name: object) -> bool:
 
 def encodable(text: str) -> bool:
     """Return whether the text has no half of a surrogate pair, which neither files nor Arrow columns can have."""
+    # ASCII has no surrogates; this test costs a fraction of encoding the text.
     if text.isascii():
         return True
     try:

@@ -129,6 +129,7 @@ def _between(values: list[Any], folded: bool) -> str | None:
     begin = text.find(left)
     if begin < 0:
         return ""
+    # Places are found in the folded text and cut from the source; `fold` keeps the length, so they agree.
     begin += len(left)
     end = text.rfind(right, begin) if greedy is True else text.find(right, begin)
     return "" if end < 0 else source[begin:end]
@@ -192,6 +193,7 @@ def _number(values: list[Any], _: bool) -> int | float | None:
     if not isinstance(text, str) or not (base is None or (isinstance(base, int) and 2 <= base <= 36)):
         return None
     text = text.strip()
+    # Python's `int` takes underscores between digits, which no other program does.
     if len(text) > 300 or "_" in text:
         return None
     bare = text.lstrip("+-").lower()
@@ -367,6 +369,7 @@ def _test(test: eql.Condition, reading: EqlReading, values: FieldValues) -> Call
             return _null_test(comparator, right if _null(left) else left, reading, values)
         case eql.FieldComparison("!=", left, right):
             equal = _test(eql.FieldComparison("==", left, right), reading, values)
+            # As a negation: for an array == is true if one value is equal, so != is true if none is.
             return lambda event: None if (truth := equal(event)) is None else not truth
     names = list(dict.fromkeys(field.name for field in eql.fields_of(test)))
     term = _term(test, reading)
@@ -495,6 +498,7 @@ def lookup(operator: eql.MatchOperator, constants: Iterable[Any], folded: bool) 
             return lambda value: (kind(value), fold(value) if same and isinstance(value, str) else value) in known
         case ":" | "like~" | "like":
             exact = operator == "like" and not folded
+            # One expression for all alternatives, so that a list of hundreds of patterns costs one match.
             pattern = wildcards(tuple(texts), not exact)
             if exact:
                 return lambda value: pattern.match(value) is not None if isinstance(value, str) else None

@@ -191,6 +191,7 @@ class _Meter:
         """Yield the items until the budget is used up. Raises BudgetExceeded."""
         for item in items:
             self.count += 1
+            # Reading the clock costs more than a step.
             if self.count % 1024 == 0:
                 check_time()
             if self.count > 10 * self.budget.valuations:

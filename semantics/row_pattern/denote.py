@@ -77,6 +77,7 @@ def value(e: rows.Expression, f: Frame, r: int | None = None) -> Nullable:
         case rows.RowMatchNumber():
             return f.number
         case rows.Physical(function, argument, offset):  # PREV and NEXT may leave the match, within the partition
+            # PREV(A.x) without FIRST or LAST starts at the last row of A, as A.x alone does.
             inner = argument if isinstance(argument, rows.Logical) else rows.Logical("LAST", argument)
             r = row_of(inner, f)
             if r is None:
@@ -193,6 +194,8 @@ class Meaning:
                 if self.s + len(w) == (self.visible.start if place == "start" else self.visible.stop):
                     yield w
             case rows.RowConcatenation(left, right):  # lexicographic
+                # Nested generators keep the order of preference, and are lazy: often only the first labelling is
+                # needed.
                 for u in self.labellings(left, w):
                     yield from self.labellings(right, u)
             case rows.Alternation(left, right):  # one sequence, then the other
@@ -220,6 +223,7 @@ class Meaning:
 
         def ways(u: Labelling, n: int, last: Labelling | None) -> Iterator[tuple[Labelling, bool]]:
             stop = [(u, True)] if n >= p.low else []
+            # Without this, (A*)* would go on with iterations that label no row and would never end.
             stuck = endless and u == last and n >= p.low
             more = self.labellings(p.pattern, u) if n != p.high and not stuck else iter(())
             onward = ((v, False) for v in more)
@@ -234,6 +238,7 @@ class Meaning:
             elif stops:
                 yield v
             else:
+                # len(path) is the number of iterations so far, since each has one entry on the path.
                 path.append((v, ways(v, len(path), u)))
 
     def feasible(self, w: Labelling) -> bool:
@@ -241,6 +246,7 @@ class Meaning:
         if self.s + len(w) > self.visible.stop:
             return False
         condition = self.q.conditions.get(w[-1].variable)
+        # `is True`: a condition with NULL is unknown, which does not label the row.
         return condition is None or value(condition, self.frame(w, len(w))) is True
 
     def frame(self, w: Labelling, current: int) -> Frame:
@@ -251,6 +257,7 @@ class Meaning:
 
 def chosen_labelling(q: MatchRecognize, feasible: Iterator[Labelling]) -> Labelling | None:
     """Return the first of the labellings at a row, or the first of the longest ones; None if there is none."""
+    # `max` returns the first of several equal ones, so preference decides among the longest.
     return max(feasible, key=len, default=None) if q.longest else next(feasible, None)
 
 
@@ -305,6 +312,7 @@ def resumed(q: MatchRecognize, found: RowMatch, reading: RowReading) -> int:
 
     Raises IllFormed if AFTER MATCH SKIP has no row to skip to.
     """
+    # After an empty match every SKIP goes one row on: it has no last row to skip past.
     if not found.labelling or q.skip.to == "next row":
         return found.row + 1
     if q.skip.to == "past last row" or q.skip.variable is None:

@@ -48,6 +48,7 @@ def partitions(q: MatchRecognize, table: Sequence[Row], reading: RowReading) -> 
     found: dict[Any, list[int]] = {}
     for place, row in enumerate(table):
         found.setdefault(tuple(_key(key_value(e, row, reading)) for e in q.partition), []).append(place)
+    # From the last key to the first: sorting is stable, so each key keeps the order of those after it.
     for one in reversed(q.order):
         for key, places in found.items():
             found[key] = _ordered(places, table, one, reading)
@@ -70,6 +71,7 @@ def _key(value: Nullable) -> Any:
     if value is None:
         return None
     is_nan = isinstance(value, float) and math.isnan(value)
+    # NaN is unequal to itself: as a key it would give each of its rows a partition of its own.
     return kind(value), is_nan, 0 if is_nan else value
 
 
@@ -81,6 +83,7 @@ def match_of(q: MatchRecognize, found: RowMatch, places: list[int]) -> NumberedM
         bound.setdefault(label.variable, []).append(place)
     excluded = tuple(place for place, label in zip(events, found.labelling, strict=True) if label.excluded)
     bindings = tuple((A, tuple(sorted(bound[A]))) for A in sorted(bound))
+    # An empty match has no last row, and a match of WINDOW belongs to the row whose frame was searched.
     at = events[-1] if events and q.window is None else places[found.row]
     return NumberedMatch(at, events, bindings, match_number=found.number, excluded=excluded)
 

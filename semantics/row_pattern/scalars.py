@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal, localcontext
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias, assert_never, cast
 
 from cerify.semantics import patterns, trees
@@ -64,6 +64,7 @@ def combined(e: rows.Scalar, values: Sequence[Nullable], reading: RowReading) ->
         case rows.Extract(part):
             return None if values[0] is None else extracted(part, values[0])
         case rows.RowCase():
+            # `is True`: an unknown condition takes ELSE.
             return values[1] if values[0] is True else values[2]
         case rows.RowComparison(_, comparator, _):
             return compared(comparator, values[0], values[1])
@@ -131,6 +132,7 @@ def aggregated(function: str, values: Sequence[Nullable]) -> Nullable:
         return cast("Value", min(ordered) if function == "MIN" else max(ordered))
     if not _is_quantity(there[0]):
         return None
+    # Not 0, which cannot be added to an interval.
     total: Any = there[0]
     for value in there[1:]:
         total += value
@@ -150,6 +152,8 @@ def collected(e: rows.Collection, values: Sequence[Sequence[Nullable]]) -> Any:
     if e.distinct:
         first: dict[Any, Nullable] = {}
         for value in found:
+            # DISTINCT counts NaN once, although NaN is unequal to itself, and 1 and TRUE apart, although Python takes
+            # them for equal.
             first.setdefault((kind_of(value), "NaN" if value != value else value), value)
         found = list(first.values())
     if e.function == "ARRAY_AGG":
@@ -184,6 +188,7 @@ def _arithmetic(sign: str, one: Nullable, other: Nullable, reading: RowReading) 
         case "*":
             return _finite(lambda: x * y)
         case "/" if whole and reading.integer_division == "truncated":
+            # On absolute values, because Python rounds down where SQL truncates; a float would lose digits beyond 2^53.
             return int(abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1))
         case "/":
             return _finite(lambda: x / y)
@@ -266,6 +271,7 @@ def _round(x: Any, digits: Any = 0) -> Any:
     if not math.isfinite(x) or (isinstance(x, int) and digits >= 0):
         return x
     unit = Decimal(1).scaleb(-int(digits))
+    # 309 digits before the point and 400 after it fit, so that the only rounding is the requested one.
     with localcontext(prec=800):
         found = (Decimal(repr(x)) / unit).to_integral_value(ROUND_HALF_UP) * unit
     return int(found) if isinstance(x, int) else float(found)
@@ -297,6 +303,7 @@ def _truncate_time(part: str, time: datetime) -> datetime | None:
 def _complete_units(part: str, start: datetime, end: datetime) -> int | None:
     """Return the number of complete units from one time to another; negative if `end` is before `start`."""
     if part.upper() in MONTHS:
+        # Counted forwards, and given a sign: months differ in length, and swapping the times must only change the sign.
         first, last = sorted((start, end))
         months = 12 * (last.year - first.year) + last.month - first.month
         months -= (last.day, last.timetz()) < (first.day, first.timetz())
@@ -483,7 +490,7 @@ def _like(value: Nullable, pattern: Nullable, escape: tuple[str, ...]) -> bool |
     return _like_regex(pattern, escape).fullmatch(value) is not None
 
 
-@cache
+@lru_cache(maxsize=1000)  # a pattern may be a column, with another one in each row
 def _like_regex(pattern: str, escape: tuple[str, ...]) -> re.Pattern[str]:
     """Return a regular expression for a pattern of LIKE; matching takes at most len(pattern) * len(text) steps.
 

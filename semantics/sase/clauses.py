@@ -88,6 +88,7 @@ def spans(window: sase.SaseWindow, before: Event, after: Event, closed: bool) ->
                 return None
         case _:
             return None
+    # NaN cannot be compared, and so it is neither inside nor outside the window.
     if seconds != seconds:
         return None
     return seconds <= window.seconds if closed else seconds < window.seconds

@@ -115,6 +115,7 @@ class LogOfRules:
         self.times = [None if (t := time_of(e)) is None else self._rounded(t) for e in S]
         self._alerts: dict[int, tuple[SigmaRule, list[SigmaAlert]]] = {}
         times = [t for t in self.times if t is not None]
+        # The shortcuts below search by halves, which needs sorted times; a log out of order takes the long way.
         self._in_order = times == sorted(times)
         self._looks = 0
 
@@ -144,6 +145,7 @@ class LogOfRules:
             for alert in self.alerts(part):
                 time = self.times[alert.at]
                 group = self.group_of(rule, alert, fields)
+                # An alert without a time is in no window, and one without a group in no count.
                 if time is None or group is None:
                     continue
                 values = self._values_counted(rule, number, alert)
@@ -151,6 +153,7 @@ class LogOfRules:
                     continue
                 found.append((group, AlertOccurrence(alert, time, number, values)))
         groups: dict[Any, list[AlertOccurrence]] = {}
+        # Sorted here once: occurrences come rule by rule, and windows are read by position.
         for group, one in sorted(found, key=lambda pair: (pair[1].at, pair[1].rule)):
             groups.setdefault(group, []).append(one)
         return groups
@@ -271,6 +274,7 @@ class LogOfRules:
         of_p: the occurrences at the end of the window.
         """
         events = events_of(window)
+        # One event can be an occurrence of two rules; it counts as one event, and as one value.
         once = {(self._identity(rule, o), o.values): o for o in window}
         seen = window if self.reading.counted == "matches" else once.values()
         values = [o.values for o in seen if o.values is not None]
@@ -292,6 +296,7 @@ class LogOfRules:
                     return None, events
                 if rule.kind == "value_percentile":
                     return self._percentile(numbers, rule.percentile or 0.0), events
+                # Exact up to one rounding, so that the sum does not depend on the order in which an evaluator adds.
                 total = math.fsum(numbers)
                 return total if rule.kind == "value_sum" else total / len(numbers), events
 
@@ -312,6 +317,7 @@ class LogOfRules:
         for one in window:
             moments.setdefault(one.time if together else one.at, []).append(one)
         for moment in moments.values():
+            # Chains of one moment are made before any of them is stored: events of one moment do not follow each other.
             new = []
             for one in moment:
                 before = [chain for number, chain in best.items() if number < one.rule]
