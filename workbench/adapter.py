@@ -194,6 +194,7 @@ def serve(
     Example: serve("mine", version_of("mine"), {"cel": on_chains(search)})
     """
     for language, claimed in (claims or {}).items():
+        # A misspelt part would claim nothing, and cases that the engine cannot run would count as failures.
         if unknown := sorted(set(claimed) - CLAIM_PARTS):
             known = ", ".join(sorted(CLAIM_PARTS))
             raise ValueError(f"claims of {language}: there is no part {unknown[0]!r} of a claim; use one of {known}")
@@ -211,6 +212,7 @@ def serve(
         answer = answer_line(line, started, languages)
         if answer is None:
             return
+        # ASCII: half of a surrogate pair in an engine's message is escaped; it could not be encoded.
         text = json.dumps(answer, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
         answers.write(text.encode() + b"\n")
         answers.flush()
@@ -536,6 +538,7 @@ def _chains(tree: Json) -> list[Chain]:
 
 def _join(left: Chain, right: Chain, adjacent: bool) -> Chain:
     shift, first = len(left.steps), right.steps[0]
+    # Adjacency in CEL is about the events of the match; an event that PROJECT drops is none of them.
     if adjacent and not (left.steps[-1].labels and first.labels):
         raise Skip("`:` and `:+` are not supported beside events that are not reported")
     return Chain(
@@ -598,6 +601,8 @@ def _without(chain: Chain, guard: Json) -> Chain:
         if len(one.steps) != 1 or one.across or one.spans or one.absences or one.steps[0].least != 1:
             raise Skip("the right side of UNLESS must be a single event")
         step = one.steps[0]
+        # From the beginning of the interval, since UNLESS forbids the event anywhere in it; `_join` moves the
+        # beginning.
         found.append(Absence(-1, len(chain.steps) - 1, step.type, step.conditions))
     return replace(chain, absences=(*chain.absences, *found))
 
@@ -617,6 +622,7 @@ def _filter(chain: Chain, condition: Json) -> Chain | None:
             _require_known(condition)
             variables = dict.fromkeys(node["variable"] for node in nodes_of(condition) if node.get("variable"))
             steps_of = {v: tuple(n for n, step in enumerate(chain.steps) if v in step.labels) for v in variables}
+            # No step of this alternative binds the variables, so the condition is already decided.
             if not any(steps_of.values()):
                 return chain if _satisfied(condition, dict.fromkeys(variables, ())) else None
             return replace(chain, across=(*chain.across, CrossCondition(condition, steps_of)))

@@ -142,6 +142,8 @@ class FileQuery:
         for found, S in self._list_matches(attributes):
             if (arrays := found.arrays) is None or (len(found) and arrays.events.min() < first):
                 raise NotInParts
+            # Types as codes: kept rows are joined with each new part, and their codes are then not computed from texts
+            # again.
             rows = S.table.set_column(S.table.column_names.index(TYPE), TYPE, S.coded_types)
             rows = rows if kept is None else pa.concat_tables([kept, rows])
             arrays = arrays if limit is None else arrays.part(0, limit)
@@ -174,6 +176,7 @@ class FileQuery:
         if needed is None or language.syntax.reads_documents or language.row_type is not None:
             raise NotInParts
         number, parts = read_in_parts(self.paths, None if attributes is None else needed | {*attributes})
+        # The warning may show an example on the stream, for which all events are needed.
         if any(language.syntax.surprises(query, None)):
             raise NotInParts
         made = plan(language, query, None, replace(want, events=number))
@@ -196,5 +199,6 @@ class FileQuery:
             done += len(S)
             if self.report is not None:
                 self.report("events", done, number)
+        # At the end: which attributes and types the events have is known only when all parts are read.
         if any(misfits(language, query, ObservedSchema(seen))):
             raise NotInParts

@@ -111,6 +111,7 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
         found: list[Match] = []
         kept = _first_in_reach(self.reach, events)
         if self.options.consumption is Consumption.ANY:
+            # Position by position: a match that consumes events changes what later positions may use.
             for n in range(first, len(events)):
                 here = [m for m in self._matches(events, begin, n + 1) if m.at == n]
                 begin = n + 1 if here else begin
@@ -132,6 +133,7 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
     def identity(self) -> str:
         name, text = self.language.name, self.language.syntax.show(self.query)
         options = [self.options.output, repr(self.options.reading), self.options.consumption.value, self.waits_for_end]
+        # Only what differs from the default: states that earlier releases stored keep their identity.
         options += [] if self.options.eql_reading == ELASTIC else [repr(self.options.eql_reading)]
         options += [] if self.options.sigma_reading == SPECIFICATION else [repr(self.options.sigma_reading)]
         schema = [] if self.schema is None else [{R: dict(types) for R, types in self.schema.types.items()}]
@@ -171,6 +173,7 @@ class DefinitionEvaluator(Evaluator, Generic[F]):
         most = self.options.budget.matches
         part = self.language.evaluators.matches(self.query, S.part(begin, end - begin), self.evaluator, self.options)
         new = (match for match in part if match.at >= first - begin)
+        # One more than allowed tells "too many" apart from "exactly as many".
         found = list(islice(new, most + 1 if limit is None else limit))
         if limit is None and len(found) > most:
             raise too_many_matches(most)
@@ -181,12 +184,14 @@ def _first_in_reach(reach: ReachBounds | None, S: Stream) -> int:
     """Return the index of the first event of S on which a match after S may depend. Raises Unordered."""
     if reach is None:
         return 0
+    # With widths, a reach of one event says nothing of its own.
     lows = [] if reach.events == 1 and reach.widths else [len(S) - reach.events + 1]
     for a, width in reach.widths:
         window, low = RunningWindow(a, width), 0
         for p, event in enumerate(S):
             low = max(low, window.advance(p, event) or 0)
         lows.append(low)
+    # The minimum, because an event is needed if one of the windows reaches it.
     return max(0, min(lows))
 
 

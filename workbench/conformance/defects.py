@@ -58,6 +58,7 @@ def chosen_for(choices: Choices, smallest: Sequence[CaseResult], failing: Sequen
     before. A second pass explains the remaining answers by choices in combination with the first ones. At the end, with
     all choices known, each is compared again with its rivals.
     """
+    # Evenly spread, because neighbours in a suite test similar things.
     sample = failing[:: max(1, len(failing) // SAMPLE)]
     taken: list[Choice] = []
     covers: dict[Choice, set[int]] = {}
@@ -86,6 +87,7 @@ def chosen_for(choices: Choices, smallest: Sequence[CaseResult], failing: Sequen
     taking(giving([], tuple(left)))
     if taken and left:
         taking(giving(tuple(taken), tuple(left)))
+    # Only the answers that one choice alone explains can show that another value of its axis is better.
     only = [covers[c].difference(*(covers[other] for other in taken if other != c)) or covers[c] for c in taken]
     return revised(choices, taken, [[smallest[i] for i in own] for own in only], failing)
 
@@ -318,6 +320,7 @@ def defects_behind(
     )
     peeler.shrinks = False
     if not peeler.watch.interrupted:
+        # The share of the time for smaller cases is used up, not the whole: the search for causes goes on.
         peeler.stopped = "" if peeler.stopped.startswith(OVER) else peeler.stopped
     by_id = {result.case.id: result for result in results}
     found: list[tuple[DefectGroup, Choices]] = []

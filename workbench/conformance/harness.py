@@ -123,6 +123,8 @@ class EngineProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
+                # A session of its own, so that one signal reaches the engine and its children, and Ctrl-C does not
+                # reach them.
                 start_new_session=True,
                 env=os.environ | {MARK: self._mark},
             )
@@ -140,6 +142,7 @@ class EngineProcess:
         self._looked = 0.0
         self._drainer = threading.Thread(target=self._drain, daemon=True)
         self._drainer.start()
+        # Writing has a thread too: an engine that does not read would block this process on a full pipe.
         for work in (self._read_output, self._write):
             threading.Thread(target=work, daemon=True).start()
 
@@ -152,6 +155,7 @@ class EngineProcess:
         self._to_write.put(text.encode() + b"\n")
         deadline = time.monotonic() + seconds
         if meanwhile is not None:
+            # The line must be out first, so that the engine works while the next case is prepared.
             self._sent.wait(min(POLL, seconds))
             meanwhile()
         while True:
@@ -216,10 +220,12 @@ class EngineProcess:
             return
         self._closed = True
         with contextlib.suppress(psutil.Error):
+            # Before the kill: children of a process that has ended can no longer be found through it.
             self._family.update(psutil.Process(self._process.pid).children(recursive=True))
         if hasattr(os, "killpg"):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
+        # Also without `killpg`, and if the engine has left its process group.
         self._process.kill()
         self._process.wait()
         if left := self._ended(KILLED):
@@ -273,6 +279,7 @@ class EngineProcess:
     def _fail(self, end: EngineFailure | None) -> NoReturn:
         if end is not None:
             raise end
+        # The pipe may close a moment before the process ends; its status belongs into the message.
         status = self.wait(1.0)
         self._drainer.join(GRACE)
         how = f"by signal {-status}" if status is not None and status < 0 else f"with status {status}"
@@ -549,6 +556,7 @@ class Engine:
             case protocol.Failed(code, message):
                 return "error", f"{code}: {message}", None
             case protocol.MatchesAnswer(matches, problem):
+                # Sets, because the order of matches is free; an answer with repetitions has a `problem`.
                 right = set(matches) == set(case.matches) and not problem
                 return "passed" if right else "failed", problem, matches
             case ProtocolBreach(detail):
@@ -626,6 +634,7 @@ class Engine:
     def _message(self, case: Case) -> str:
         """Return the line that sends a case to the engine; it may have been prepared before."""
         prepared, self._prepared = self._prepared, None
+        # The expected matches are not sent, so a case whose expectation has changed can use the line.
         if prepared is not None and replace(prepared[0], matches=case.matches) == case:
             return prepared[1]
         return protocol.line(message_of(case))

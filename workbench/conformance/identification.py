@@ -446,6 +446,8 @@ class Identification:
             asked += 1
             self.answered.append(Answered(question, answer, stage.axes))
             for n, candidate in enumerate(candidates):
+                # Counted, not excluded at the first contradiction: an engine may have a meaning that no candidate
+                # describes.
                 misses[n] += self.predictor.answer(question, candidate) != answer
         self.look_everywhere(stage, candidates[min(misses, key=lambda n: misses[n])], first)
         least = min(misses.values())
@@ -515,6 +517,7 @@ class Identification:
             if (answer := self.request_answer(question)) is None:
                 continue
             self.answered.append(Answered(question, answer, ()))
+            # If none predicts the answer, all stay: the answer then says nothing about which of them is right.
             self.left = [c for c in self.left if self.predictor.answer(question, c) == answer] or self.left
 
     def expanded(self, stage: Stage) -> Iterator[Choices]:
@@ -523,6 +526,8 @@ class Identification:
         """
         axes = [self.predictor.interpretation.axes[name] for name in stage.axes]
         chosen = list(product(*(axis.values for axis in axes)))
+        # The order matters later: of equal candidates the first wins, so a default is kept until an answer speaks
+        # against it.
         chosen.sort(key=lambda values: sum(v != axis.default for v, axis in zip(values, axes, strict=True)))
         for hypothesis in self.left:
             for values in chosen:
@@ -534,6 +539,7 @@ class Identification:
             axis = self.predictor.interpretation.axes[name]
             beside = Counter(values_beside(hypothesis, name) for hypothesis in best)
             hidden = {others for others, number in beside.items() if number == len(axis.values)}
+            # All values of the axis fit equally well beside these others, so no answer depends on it.
             best = [one for one in best if one[name] == axis.default or values_beside(one, name) not in hidden]
         self.left = choose_varied(best, CARRIED)
 
@@ -738,6 +744,8 @@ class Identification:
                     for step in self.neighbours(start, sorted(axes))
                     for c in self.neighbours(step, sorted(axes))
                 )
+                # There are many pairs of steps; those that do not explain the first wrong answer are not counted in
+                # full.
                 mending = (c for c in twice if self.predictor.answer(wrong[0].question, c) == wrong[0].answer)
                 better = min(mending, key=lambda c: self.misses(c, least), default=first)
             if self.misses(better, least) >= least:

@@ -183,6 +183,7 @@ def _cut(language: Language[Any], query: Q, name: str) -> Iterator[Q]:
 
     for chosen in islice(product(range(most), repeat=min(number, 10)), CHOICES):
         yield cut(query, iter((*chosen, *([0] * number))))
+    # The choices above vary the last operators first; this one takes the last operand of each.
     if most > 1:
         yield cut(query, iter([most - 1] * number))
 
@@ -281,6 +282,7 @@ def renaming(language: Language[Any], text: str, query: Any, S: Stream) -> dict[
     if S.schema is not None:
         types.update(S.schema.types)
         attributes.update(a for of in S.schema.types.values() for a in of if a != TIME)
+    # A word of the text could then be either, and renaming by words would mix them up.
     if types & attributes or types & variables:
         return {}
     words = map(_unquoted, WORD.findall(text))
@@ -553,6 +555,7 @@ class Peeler:
             if self.stopped:
                 return None
             self.watch.check(self.watch.shrinking if self.shrinks else 1.0)
+            # Stored before asking: a question that raises is not asked again.
             self.answered[key] = None
             with suppress(CerifyError):
                 self.answered[key] = self._ask(query, S, origin)

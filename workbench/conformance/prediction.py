@@ -141,6 +141,7 @@ class MatchPredictor:
         parsed = self._parse(query)
         key = query, name, output, parsed.values(choices)
         if key not in self._matches:
+            # Axes without effect on the query get their default, so that the answer depends on the key alone.
             given = dict(self.default) | {axis.name: choices[axis.name] for axis in parsed.bearing}
             self._matches[key] = self._reported(parsed, query, S, name, given, output)
         return self._matches[key]
@@ -180,8 +181,11 @@ class MatchPredictor:
         They are cached, because they are the same for all choices about reporting.
         """
         with suppress(Unsupported):
+            # On a stream that is already in this order the axis has no effect, and the answer can be shared.
             if not moves_events(S, choices.get(EVENT_ORDER.name, EVENT_ORDER.default)):
                 choices = {**choices, EVENT_ORDER.name: EVENT_ORDER.default} if EVENT_ORDER.name in choices else choices
+        # Values about reporting filter what was found, so they are left out of the key, except those that change the
+        # search.
         finds = [axis.name for axis in bearing if axis.name not in REPORTING or choices[axis.name] in FOUND]
         key = query, name, output, *((name, choices[name]) for name in finds)
         if key not in self._found:

@@ -147,12 +147,14 @@ class RuleInquiry:
             rank |= {guess: (self._wrong(guess), len(guess)) for guess in new}
             places = {axis: n for n, axis in enumerate(self.axes)}
             beam = sorted(new, key=lambda g: (rank[g], sorted(places[axis] for axis, _ in g), sorted(g)))[:BEAM]
+            # Two rounds without progress are allowed: a choice may help only together with the next one.
             idle = 0 if rank[beam[0]] < rank[best] and rank[beam[0]][0] < rank[best][0] else idle + 1
             self.guess = best = min(best, beam[0], key=lambda g: rank[g])
             if idle == 2 and (more := self._with_two(best)) is not None:
                 rank[more] = self._wrong(more), len(more)
                 if rank[more][0] < rank[best][0]:
                     best, beam, idle = more, [more], 0
+        # The beam adds choices and does not drop them, so one may have become superfluous.
         for choice in sorted(best):
             if self._wrong(best - {choice}) <= rank[best][0]:
                 best -= {choice}
@@ -233,6 +235,7 @@ class RuleInquiry:
                     for case, own in answers
                     if own is not None and self.choices.answer(case, rivals[0]) not in (None, own)
                 )
+                # Lazily: the first log that the engine answers is enough, and predicting answers on logs takes long.
                 result = next((one for one in map(self._ask, apart) if one is not None), None)
                 if result is None:
                     same.append(rivals.pop(0))

@@ -43,6 +43,7 @@ class Watch:
 
     def allow(self) -> None:
         """Begin the search of one case with a full allowance."""
+        # Processor time, because the wait for the engine's answers must not count against the search of one case.
         self._until = time.process_time() + self.allowance
 
     def allow_all(self) -> None:

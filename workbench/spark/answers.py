@@ -77,6 +77,8 @@ def answer_batches(
     """
     with serialize_error():
         parsed = SparkQuery.from_json(query, predicates)
+        # One run for all keys if there is such an evaluator: with many small keys, starting runs costs more than the
+        # events.
         together, make = concatenated(parsed, budget), starting(parsed, budget)
         run = make() if together is None else together
         valid = ValidRows(columns, parsed.schema, run.ascending) if on_error == "aside" else None
@@ -314,6 +316,7 @@ class Together(Reader):
             totals = _added(totals, np.zeros(1, np.int64), so_far)
         for positions, numbers in self._run.numbers(rows, failures):
             totals = _added(totals, streams_of(first, positions), numbers)
+        # The last stream may go on in the next rows, so its number waits.
         ended = np.setdiff1d(np.arange(len(first) - 1), list(failures.streams))
         self._last, self._number = rows.keys(np.array([len(first) - 1])), int(totals[-1])
         return [*before, pa.table(rows.keys(ended) | counts(totals[ended]))]
@@ -356,6 +359,7 @@ def _added(totals: NDArray[Any], streams: Longs, numbers: NDArray[Any]) -> NDArr
     begins = np.flatnonzero(np.diff(streams, prepend=-1))
     if numbers.dtype == object or totals.dtype == object or float(numbers.max()) * len(numbers) >= LARGE // 2:
         numbers, totals = numbers.astype(object), totals.astype(object)
+    # Integers of NumPy wrap around silently, so large ones become Python's before a sum can overflow.
     elif int(totals.max()) >= LARGE:
         totals = totals.astype(object)
     totals[streams[begins]] += np.add.reduceat(numbers, begins)
@@ -530,5 +534,6 @@ def _typed_value(value: Any, kind: pa.DataType) -> Any:
         time: datetime = parse_time(value)
         return time.date() if pa.types.is_date(kind) else time if kind.tz else time.replace(tzinfo=None)
     if pa.types.is_decimal(kind):
+        # By `repr`, whose digits are the ones written; the float itself has more of them.
         return Decimal(repr(value)).quantize(Decimal(1).scaleb(-kind.scale))
     return float(value) if pa.types.is_floating(kind) else value

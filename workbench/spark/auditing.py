@@ -98,9 +98,11 @@ def struct_of(columns: Columns) -> Column:
 
 def sampled(verdicts: DataFrame, keys: Sequence[str], size: int) -> list[dict[str, Any]]:
     """Return at most `size` verdicts for each kind and number of events, from as many keys as possible."""
+    # A hash as order: a sample that is spread like a random one, and the same in each run.
     anyhow = F.xxhash64(*(column(name) for name in verdicts.columns if name != "times"))
     group = [F.col("kind"), F.size("events")]
     of_key = F.row_number().over(Window.partitionBy(*group, *map(column, keys)).orderBy(anyhow))
+    # By turn first, so that each key gives one verdict before any gives two.
     of_all = F.row_number().over(Window.partitionBy(*group).orderBy("turn", anyhow))
     chosen = verdicts.withColumn("turn", of_key).withColumn("number", of_all).where(F.col("number") <= size)
     return [row.asDict(recursive=True) for row in chosen.drop("turn", "number").collect()]
@@ -153,6 +155,7 @@ def divergences(
         ids, table = spans[number]
         named = [one in {row["at"], row["reported_at"], *(row["events"] or ())} for one in ids]
         found = Divergence(row)
+        # A long piece first; if its other events disturb the verdict, one with the named events and a single other one.
         for most in (LONGEST, sum(named) + 1):
             kept = _select_events(named, most)
             S = Stream.from_table(table.take(kept), query.schema)
@@ -487,6 +490,7 @@ class Audit:
             return self._findings(samples, progress)
 
     def _findings(self, samples: int, progress: Progress) -> Findings:
+        # Kept, because several jobs read the verdicts, and each would evaluate the query over the whole log again.
         stored, keys = self.verdicts.persist(), self._columns.keys
         try:
             counts = stored.groupBy("kind").count().orderBy("kind").collect()

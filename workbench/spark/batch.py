@@ -207,6 +207,7 @@ def _group_rows(df: DataFrame, columns: Columns, clustered: bool) -> DataFrame:
         warnings.warn(ONE_TASK, stacklevel=3)
         return some.repartition(1).sortWithinPartitions(*order)
     nothing = reduce(or_, (keyless(df, name) for name in columns.keys))
+    # Otherwise all rows without a key would go to one task, which they could overload.
     spread = F.when(nothing, F.xxhash64(*order))
     return by_key(some, [*map(column, columns.keys)], order, spread, clustered=clustered)
 

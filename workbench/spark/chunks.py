@@ -93,12 +93,14 @@ def cuts_of(df: DataFrame, columns: Columns, reach: ReachBounds, parts: int) -> 
         foreign = sum(bisect_left(sample, start) - low for start, low in zip(starts, begins, strict=True))
         if foreign < len(sample):
             break
+        # With fewer chunks the foreign events of each stay the same, and their sum gets smaller.
         parts //= 2
     else:
         return count_chunk_events(df, place, (), ())
     margin = 1
     while True:
         found = count_chunk_events(df, place, starts, lows_of(sample, starts, reach.events, width, scale, margin))
+        # The sample only estimates where a chunk has to begin reading; the exact counts tell whether it was far enough.
         if all(b >= min(reach.events - 1, f) for b, f in zip(found.before, found.first, strict=True)):
             return found
         margin *= 2
@@ -142,6 +144,7 @@ def in_chunks(df: DataFrame, columns: Columns, cuts: Cuts) -> DataFrame:
     """Return each row in all chunks that read it, with one sorted partition for each chunk."""
     chunk, last = spread(place_of(df, columns), cuts.starts, cuts.lows)
     if cuts.lows == cuts.starts:
+        # Without foreign events no row is copied, so `explode` is spared.
         some = df.withColumn(CHUNK, chunk)
     else:
         some = df.withColumn(CHUNK, F.explode(F.sequence(chunk, last)))
@@ -153,6 +156,7 @@ def _at_most(place: Column, values: list[OrderValue], base: int = 0) -> Column:
     """Return base plus the number of ascending values that are at most the place, by bisection."""
     if not values:
         return F.lit(base)
+    # A tree of comparisons: a row is compared with log n cuts, and a chain of n WHENs would nest too deep for Spark.
     middle = len(values) // 2
     below, above = _at_most(place, values[:middle], base), _at_most(place, values[middle + 1 :], base + middle + 1)
     number: Column = F.when(place < F.lit(values[middle]), below).otherwise(above)
@@ -204,8 +208,10 @@ def lows_of(
 def _less(start: Any, width: int | float) -> Any:
     """Return the start minus the width, rounded down; None if it is below all whole numbers of a column."""
     if isinstance(start, int):
+        # Bounded first: `ceil` of an infinite width fails.
         low = start - math.ceil(min(width, 2 * LEAST))
         return low if low >= -LEAST else None
+    # One float lower, because the subtraction may have rounded up.
     return math.nextafter(start - width, -math.inf)
 
 
@@ -325,6 +331,7 @@ def _numbered(found: pa.Table, output: Output, chunk: int) -> pa.Table:
     """Return the table; if it lists events of matches, with match numbers that no other chunk uses."""
     if output != "events" or not found.num_rows:
         return found
+    # Each chunk numbers its matches from 0 and knows nothing of the others, so it gets a range of its own.
     return found.set_column(0, "match", pc.add(found["match"], chunk * MATCHES))
 
 

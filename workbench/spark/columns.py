@@ -250,6 +250,7 @@ def utc_micros(rows: T.StructType, name: str) -> Any:
     """Return the times of a column in microseconds since 1970 in UTC, whatever the zone of the session is."""
     if isinstance(rows[name].dataType, T.TimestampType):
         return F.unix_micros(column(name))
+    # Without zones: a cast of a date or NTZ time to a timestamp would use the zone of the session.
     since = column(name).cast("timestamp_ntz") - F.lit("1970-01-01").cast("timestamp_ntz")
     return (since.cast("interval second").cast("decimal(20, 6)") * 1_000_000).cast("bigint")
 
@@ -367,6 +368,7 @@ def require_sortable(schema: T.StructType, name: str) -> None:
     """Raise InputError for a column by which Spark cannot group and order rows."""
     _require_kind(schema, name, ATOMIC, "rows are grouped and ordered by atomic values")
     kind = schema[name].dataType
+    # A collation, by which texts that differ can be equal; Arrow and the evaluators compare code points.
     if isinstance(kind, T.StringType) and kind != T.StringType():
         raise InputError(
             f"column {name!r} is {kind.simpleString()}; texts are compared letter by letter, so convert it"
@@ -481,6 +483,7 @@ def resolved(
     added: dict[str, ColumnName] = {}
 
     def add(purpose: str, name: str, one: ColumnName) -> str:
+        # As texts, because == of two Columns makes a Column and compares nothing.
         if str(added.setdefault(name, one)) != str(one):
             raise InputError(
                 f"{purpose}: two columns would have the name {name!r}; give one of them another name by alias"

@@ -194,6 +194,7 @@ class ResumableCel(CelRun, Resumable):
     def save(self) -> bytes:
         """Return the arrays of the evaluator, in the format of its `save`."""
         E = self._evaluator
+        # Before saving, so that a key's state has only what matches in its window can still contain.
         used = E.store.compact(self.reaches)
         if E.scope.attributes:
             E.keys.keep(used)
@@ -324,6 +325,7 @@ class ResumableWindow(Resumable):
         settled: int = 0,
     ) -> None:
         self._query, self._budget, self._reach, self._ahead = query, budget, reach, ahead
+        # One microsecond more: the end of the window is inside it, and a fraction of a microsecond was cut off.
         self._width = 0 if ahead is None else int(ahead * MICROSECONDS) + 1
         self._rows, self._first, self._settled = rows, first, settled
 
@@ -372,8 +374,10 @@ class ResumableWindow(Resumable):
 
     def _matches(self, begin: int, end: int) -> pa.Table:
         """Return the matches at the rows begin to end - 1."""
+        # A new run over the kept rows each time, since the evaluator's own state cannot be saved.
         run = start(self._query, self._budget)
         found = pa.concat_tables([run.push(self._rows), run.finish()])
+        # The other rows are read again only for the matches that reach back to them; their own were reported before.
         among = pc.and_(pc.greater_equal(found["at"], begin), pc.less(found["at"], end))
         return shift_positions(found.filter(among), self._first)
 
@@ -510,6 +514,7 @@ class StreamPlan:
     @cached_property
     def order(self) -> list[str]:
         """Return the columns that order events. Events that are equal in all of them are interchangeable."""
+        # The other columns come last: events that differ in them get one order, however Spark delivers them.
         ids = () if self.columns.id is None else (self.columns.id,)
         return [*dict.fromkeys((*self.columns.order, *ids, *self.columns.all_columns))]
 
@@ -658,6 +663,7 @@ def evaluated(
     Returns the state afterwards, the rows that still wait, and the tables of matches.
     """
     passed = pc.less(micros(held[plan.event_time]), watermark)
+    # Strictly before the watermark: an event at exactly this time may still come.
     ready, rest = _sorted(held.filter(passed), plan.order), held.filter(pc.invert(passed))
     run = plan.compiled.start() if kept.run is None else plan.compiled.restore(kept.run)
     id_col = plan.columns.id

@@ -226,6 +226,8 @@ def rows_of(
         table = events_of(batch, columns, schema)
         yield RowsOfKeys(batch, columns, firsts, before, table, None if classify is None else classify(table))
         last = batch.slice(batch.num_rows - 1)
+        # A stream can go through several batches: with one stream in this batch, the rows counted before still belong
+        # to it.
         before = batch.num_rows - int(firsts[-1]) + (before if len(firsts) == 1 else 0)
 
 
@@ -280,6 +282,7 @@ def _values_of_field(name: str, column: pa.Array) -> dict[str, pa.Array]:
     parents, values = pc.list_parent_indices(column).to_numpy(), pc.list_flatten(column)
     there = np.flatnonzero(values.is_valid().to_numpy(zero_copy_only=False))
     parents = parents[there]
+    # Counted after nulls are left out, as in JSON documents: [null, "a"] gives `name` the value "a".
     places = np.arange(len(parents)) - np.searchsorted(parents, parents)
     if (longest := int(places.max(initial=0)) + 1) > MOST_VALUES:
         raise InputError(f"the field {name!r} has an array of {longest:,} values; at most {MOST_VALUES:,} are read")
@@ -376,6 +379,7 @@ def _equal(left: pa.Array, right: pa.Array) -> Mask:
     if left.null_count and right.null_count:
         equal = pc.or_(equal, pc.and_(left.is_null(), right.is_null()))
     if pa.types.is_floating(left.type):
+        # Spark groups NaNs into one key and orders them as equal.
         equal = pc.or_(equal, pc.fill_null(pc.and_(pc.is_nan(left), pc.is_nan(right)), False))
     mask: Mask = equal.to_numpy(zero_copy_only=False)
     return mask
@@ -505,6 +509,7 @@ class ValidRows:
             required.append((NO_TIME, columns.time))
         rows, invalid = split(rows, masks(rows, columns, self._schema, required))
         self._invalid += [Invalid(reason, None, some) for reason, some in invalid]
+        # From the end, so that the indices of the rows before stay right while rows are taken out.
         for row, message in reversed(list(self._unfit(rows, 0))):
             self._invalid.append(Invalid(BAD_VALUE, message, rows.slice(row, 1)))
             rows = joined([rows.slice(0, row), rows.slice(row + 1)])
@@ -522,6 +527,7 @@ class ValidRows:
             if rows.num_rows == 1:
                 yield first, error.message
                 return
+            # Most batches have no such row and are read once; testing row by row would read each one alone.
             middle = rows.num_rows // 2
             yield from self._unfit(rows.slice(0, middle), first)
             yield from self._unfit(rows.slice(middle), first + middle)
@@ -533,6 +539,7 @@ class ValidRows:
         names = (*self.columns.keys, *self.columns.order)
         tied = np.zeros(number, np.bool_)
         pairs = agree(rows.slice(0, number - 1), rows.slice(1), names)
+        # Both rows of a tie are set aside: to keep one of them would make the answer depend on chance.
         tied[1:] |= pairs
         tied[:-1] |= pairs
         tied[0] |= self._tied is not None and same(self._tied, rows.slice(0, 1), names)

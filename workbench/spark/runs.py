@@ -119,6 +119,7 @@ def reach_of_block(q: Any, ahead: bool = False) -> Found:
     stops it, nor negated. With ahead it may be negated, because the events in a window after the match are known too.
     Then WITHIN is a reach; so is the number of components if each one directly follows the one before.
     """
+    # NON-OVERLAP compares matches with earlier ones, without a bound on how far back.
     if not isinstance(q, sase.SaseQuery) or q.source is not None or q.returned.non_overlap:
         return None
     if not ahead and (q.pattern[-1].kleene or q.pattern[-1].negated):
@@ -186,6 +187,7 @@ class ConcatenatedCel(Concatenated):
     def matches(self, rows: RowsOfKeys, failures: Failures) -> Iterator[MatchBatch]:
         """Yield the matches of the next events. A stream with more matches in these rows than the budget fails."""
         E, first = self._evaluator, rows.origins(self.position)
+        # The budget is one for each stream, although one call finds the matches of all.
         most, found = E.budget.matches, np.zeros(len(first), np.int64)
         for roots in E.advance(Stream.from_table(rows.table), rows.classes, rows.begins):
             while len(roots := roots[~np.isin(streams_of(first, roots[:, 0]), list(failures.streams))]):
@@ -260,6 +262,7 @@ class ConcatenatedExpression(Concatenated):
         E, classes = self._evaluator, rows.classes
         assert classes is not None
         late = np.isin(classes, list(E.classes.starts))
+        # A start event may be the first of its stream.
         late[rows.begins] = False
         for row in np.flatnonzero(late).tolist():
             stream = int(streams_of(rows.origins(), row))
@@ -465,6 +468,7 @@ class SaseRun(SparkRun):
         rows = self._rows
         if len(rows) + table.num_rows - rows.start > self._most:
             rows.delete_before(self._evaluator.oldest())
+            # Twice what is needed now, so that rows are deleted seldom and the cost for each row stays constant.
             self._most = min(2 * (len(rows) - rows.start) + SPARE, EVENTS)
         known = self._evaluator.try_advance(table)
         if isinstance(known, Unsupported):
@@ -482,6 +486,7 @@ class SaseRun(SparkRun):
         """Store the stream from its beginning. Raises the given reason if the evaluator has already read a part
         of it.
         """
+        # Rows that were read are gone, so the stream can be gathered only from its beginning.
         if self._evaluator.position:
             raise refused
         self._gathered = GatheredRun(self._query, self._budget)
@@ -489,6 +494,7 @@ class SaseRun(SparkRun):
     def _matches(self, known: pa.Table) -> list[Match]:
         variables = self._evaluator.variables
         columns = [known[variable].to_pylist() for variable in variables]
+        # A dict as an ordered set: the runner can find one match in several ways.
         found: dict[Bindings, None] = {}
         for row in zip(*columns, strict=True):
             found[tuple((v, tuple(positions)) for v, positions in zip(variables, row, strict=True))] = None
@@ -572,6 +578,7 @@ def start(query: SparkQuery, budget: Budget = Budget()) -> SparkRun:
 
 def starting(query: SparkQuery, budget: Budget = Budget()) -> Make:
     """Return a function that starts a run of the query. Raises what start raises."""
+    # Functions of a user cannot be part of the key of a cache: two that are equal by name may differ.
     return partial(GatheredRun, query, budget) if query.predicates else _makes(query.to_json(), budget)[0]
 
 

@@ -72,6 +72,7 @@ def session(master: str = "local[*]", **settings: str) -> SparkSession:
 
     Any other session can be used if its time zone is UTC. Raises Unsupported if there is no Java.
     """
+    # Workers need this Python's packages; Spark would start the first `python3` of the PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     if (home := java_home()) is not None:

@@ -266,6 +266,7 @@ def run_sql(
     are; so do all calls in a statement that has WITH, or that defines a table or a view. name: the name of cel_match,
     as for `register`.
     """
+    # Without comments, whose words and brackets would be taken for calls; hints such as /*+ … */ stay.
     text = TOKEN.sub(lambda token: " " if token["comment"] else token[0], text)
     pieces, end, frames = list[str](), 0, dict[str, DataFrame]()
     for call, arguments, after in find_calls(text, {name.upper(), "MATCH_RECOGNIZE"}):
@@ -287,6 +288,7 @@ def find_calls(text: str, functions: set[str]) -> Iterator[tuple[re.Match[str], 
     """Yield the calls of these functions: the name, the arguments as texts, and the end."""
     tokens = list(TOKEN.finditer(text))
     words = [token[0].upper() for token in tokens]
+    # A view keeps its text, so the data frame of a call could not be part of it; a table of WITH has no name outside.
     if not words or words[0] not in READS or "WITH" in words:
         return
     for number, pair in enumerate(pairwise(words)):
@@ -317,6 +319,8 @@ def _frame_of(
         df = run_sql(session, f"SELECT * FROM ({table[1]})", args)
         literals = ", ".join(f"{value} AS {quoted(name)}" for name, value in given.items())
         values = session.sql(f"SELECT {literals}", dict(args or {})).collect()[0].asDict()
+    # The table may be a CTE or refer to columns of the statement around it; Spark then runs the call as a table
+    # function.
     except PySparkException:
         return None
     text = values.pop(names[1])
@@ -340,6 +344,7 @@ def _parts(rows: T.StructType, keys: dict[str, str]) -> list[PartitioningColumn]
     if not keys:
         return []
     floats = {name for name in keys if isinstance(rows[name].dataType, T.FloatType | T.DoubleType)}
+    # -0.0 plus 0.0 is 0.0: the two are one key, but have different hashes.
     hashed = (f"nanvl({sql}, 0D) + 0D" if name in floats else sql for name, sql in keys.items())
     return [PartitioningColumn(f"pmod(hash({', '.join(hashed)}), {PARTS})")]
 

@@ -130,6 +130,7 @@ def match_stream(
     elif watermark is not None:  # Spark has no watermark on times without zone, which are in UTC here
         clock = unused(CLOCK, df.columns)
         timed = df.withColumn(clock, F.timestamp_micros(utc_micros(df.schema, event_time)))
+        # The column can go: Spark keeps the watermark of the plan without it.
         df = timed.withWatermark(clock, watermark).drop(clock)
     elif DELAY not in df.schema[event_time].metadata:
         raise InputError(f"column {event_time!r} has no watermark; give one, such as watermark='10 minutes'")
@@ -405,10 +406,13 @@ def supervised(start: Callable[[], StreamingQuery], *, attempts: int = 5, pause:
             found = deserialize_error(error)
             if isinstance(found, CerifyError):
                 raise found from None
+            # Starting again would take the checkpoint away from the other run, which would then do the same.
             if ANOTHER_RUN.search(str(error)):
                 raise InputError(ONE_RUN) from None
             last = None if stream is None else stream.lastProgress
             reached = batch if last is None else int(last["batchId"])
+            # Progress since the last failure resets the attempts: a fault once a day must not end a stream after five
+            # days.
             failed, batch = (1, reached) if reached > batch else (failed + 1, batch)
             if failed >= attempts:
                 raise

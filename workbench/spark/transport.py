@@ -39,6 +39,7 @@ def serialize_error() -> Iterator[None]:
     except CerifyError as error:
         span = None if error.span is None else [error.span.start, error.span.end]
         fields = json.dumps({"code": error.code, "message": error.message, "span": span, "text": error.text})
+        # As text, because only the message of a worker's exception reaches the driver, not the object.
         raise WorkerError(f"{error.message}\n{BEGIN}{fields}{END}") from None
 
 
