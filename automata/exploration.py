@@ -35,6 +35,7 @@ def explore(
     while pending:
         check_time()
         node = pending.popleft()
+        # One more than allowed is enough to see that there are too many, and one node may have very many.
         found[node] = list(islice(successors(node), limit - edges + 1))
         edges += len(found[node])
         for _, target in found[node]:

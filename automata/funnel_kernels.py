@@ -179,6 +179,7 @@ def chain_levels(
                 for i in range(level):
                     newest[i], waiting[i] = NONE, NONE
                 continue
+            # From the last step down, so that a row is one step of a chain.
             for i in range(min(level, n - 1), 0, -1):
                 if (mask >> i) & 1 and newest[i - 1] != NONE and time - times[newest[i - 1]] <= window:
                     if i == level:

@@ -173,6 +173,7 @@ class KeyedRows:
         kinds = np.uint16 if shift <= 16 else codes.dtype, *(column.dtype for column in columns)
         placed, free = tuple(np.empty(size, kind) for kind in kinds), ends - counts
         self._parts.reverse()
+        # Each part is freed once it is placed: at no time are all rows in memory twice.
         while self._parts:
             place_rows(shift, free, self._parts.pop(), placed)
         return shift, ends, placed

@@ -113,6 +113,7 @@ def _find_counted(rule: SigmaCorrelation, S: Stream, times: list[Microseconds | 
                 continue
             key = tuple((kind(value), value) for value in group if value is not None)
             compared = tuple((kind(value), value) for value in values if value is not None)
+            # A set, so that an event which several rules detect counts once.
             named, what = here.get(key, ({}, set()))
             what.add(compared if rule.kind == "value_count" else (p, compared))
             here[key] = dict(zip(rule.group_by, group, strict=True)), what

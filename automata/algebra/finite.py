@@ -124,6 +124,7 @@ class _Search:
             found: dict[Truth, Values | None] = {}
             for truth, values in split:
                 check_time()  # the time limit of the whole call, in which this search may be one of many
+                # A later part may bring the example that an earlier one lacked.
                 if found.get(truth) is None:
                     found[truth] = values
                 if len(found) > self.budget.states:
@@ -317,6 +318,7 @@ class Algebra:
             decision = self.decision(self.everything, mask)
             predicate = decision if not isinstance(decision, bool) else Anything() if decision else Not(Anything())
             self._predicates[mask] = predicate
+            # Known in both directions, because constructions combine the result again.
             self._masks[predicate] = mask
         return predicate
 
@@ -339,6 +341,7 @@ class Algebra:
         if wanted in (0, among):
             return wanted == among
         cuts = [(P, self._masks[P]) for P in self.generators if self._masks[P] & among not in (0, among)]
+        # Greedy, by how many of the two sides stay undecided: to find a shortest decision would take a search.
         P, mask = min(cuts, key=lambda cut: _undecided(among & cut[1], wanted) + _undecided(among & ~cut[1], wanted))
         return _choice(P, self.decision(among & mask, wanted & mask), self.decision(among & ~mask, wanted & ~mask))
 

@@ -343,7 +343,7 @@ DEFAULT: dict[ValueType, Value] = {"int": 0, "float": 0.0, "string": "", "bool":
 
 def tested_attribute(test: pred.Predicate) -> str | None:
     """Return the attribute of a simple test, which compares one attribute with constants, a decidable pattern or
-    itself.¶Return None for other predicates.
+    itself; None for other predicates.
     """
     match test:
         case (

@@ -76,6 +76,7 @@ def strict(A: CEA, selects: Callable[[Transition], bool] = is_marked) -> CEA:
             for before, after in parts[selects(t)]
         ),
         A.initial,
+        # The first copy accepts too: a run that selects nothing has no gap.
         frozenset(part * n + q for q in A.final for part in range(3)),
     )
 
@@ -101,6 +102,7 @@ def after_next(monitor: DominanceMonitor, marked: bool, delta: Delta) -> Dominan
     marked: whether the run marks the event. delta: returns the states that rivals reach, if they mark the event or not.
     """
     ties, winners, _ = monitor
+    # The first difference decides for good: a winner stays one whatever it marks, and losers need no set.
     won = delta(winners, True) | delta(winners, False)
     return delta(ties, marked), won if marked else won | delta(ties, True), ties ^ ties
 
@@ -108,6 +110,7 @@ def after_next(monitor: DominanceMonitor, marked: bool, delta: Delta) -> Dominan
 def after_last(monitor: DominanceMonitor, marked: bool, delta: Delta) -> DominanceMonitor:
     """Return the monitor of LAST after one more event. The arguments are those of `after_next`."""
     ties, winners, losers = monitor
+    # The latest difference decides, so each event may turn winners into losers or losers into winners.
     if marked:
         lost = delta(losers, True) | delta(losers | ties | winners, False)
         return delta(ties, True), delta(winners, True), lost
@@ -117,6 +120,7 @@ def after_last(monitor: DominanceMonitor, marked: bool, delta: Delta) -> Dominan
 def after_max(monitor: DominanceMonitor, marked: bool, delta: Delta) -> DominanceMonitor:
     """Return the monitor of MAX after one more event. The arguments are those of `after_next`."""
     ties, winners, _ = monitor
+    # A rival without an event of the run can never become a superset, so it is dropped.
     if marked:
         return delta(ties, True), delta(winners, True), ties ^ ties
     return delta(ties, False), delta(winners | ties, True) | delta(winners, False), ties ^ ties
@@ -144,6 +148,7 @@ def _dominated(A: CEA, step: MonitorStep, algebra: Algebra) -> CEA:
         q, (_, winners, _) = state
         return q in A.final and not winners & final
 
+    # The run itself is among the ties. That is harmless: a tie never counts as a winner.
     starts = [(q, (subset(A.initial), NO_STATES, NO_STATES)) for q in sorted(A.initial)]
     return reachable_cea(starts, successors, accepts, algebra.budget, "the automaton of the selection strategy")
 
@@ -310,6 +315,7 @@ def _thompson(phi: cel.Formula, algebra: Algebra) -> CEA:
             "an automaton looks at one event at a time, so it cannot evaluate a partition or a window on values",
             phi.span,
         )
+    # Tried before the general construction, whose sets of rivals explode for long chains (see chains.py).
     if isinstance(phi, cel.Next | cel.Last):
         chain = greatest_chain(phi)
         if chain is not None and (chain.guard is None or isinstance(phi, cel.Last)):
@@ -319,6 +325,7 @@ def _thompson(phi: cel.Formula, algebra: Algebra) -> CEA:
     try:
         A = _case(phi, operands, algebra)
         if len(A.transitions) > algebra.budget.states:
+            # The linear constructions do not use `reachable_cea`, which would have checked the size.
             raise BudgetExceeded(f"the automaton has more than {algebra.budget.states} transitions")
     except BudgetExceeded as error:
         raise state_explosion_error(phi, operands, error) from None
@@ -482,6 +489,7 @@ def _project(A: CEA, L: frozenset[str]) -> CEA:
 
 def _anchor(A: CEA) -> CEA:
     """Build START: the first transition of a run must mark its event."""
+    # A new start, because a run may come back to an old initial state, and may skip there.
     A = separate_start(A)
     return replace(A, transitions=tuple(t for t in A.transitions if t.marks or t.source not in A.initial))
 
@@ -527,6 +535,7 @@ class CachedCompiler(Generic[F, Made]):
             if len(self._same) >= self.retained:
                 self._same.clear()
                 self._equal.clear()
+            # The entry keeps phi alive, so that no other query can get its id.
             self._same[id(phi)] = phi, []
         _, known = self._same[id(phi)]
         made = next((made for allowed, made in known if _suffices(made, allowed, budget)), None)
@@ -549,6 +558,7 @@ class CachedCompiler(Generic[F, Made]):
 
 def _suffices(made: object, allowed: Budget, budget: Budget) -> bool:
     """Return whether a result computed within the budget `allowed` also holds for `budget`."""
+    # A result also holds under a larger budget; an error may not. The seconds do not matter: the result is there.
     return allowed == budget or (not isinstance(made, CerifyError) and allowed.states <= budget.states)
 
 
@@ -680,6 +690,7 @@ def _rounds(phi: cel.Formula) -> tuple[cel.Formula, int, int | None]:
     match phi:
         case cel.Plus(psi):
             return psi, 1, None
+        # Not its subclass for `:`, whose events must follow one another directly, so that none can be chosen greedily.
         case cel.Repeat(psi, least, most) if type(phi) is cel.Repeat:
             return psi, least, most
     return phi, 1, 1
@@ -794,7 +805,10 @@ def _runs(phi: cel.Formula) -> Runs | None:
     if psi is not phi:
         runs = _runs(psi)
         if runs is not None and least == most:
+            # Several different events repeat as a chain only if the number of rounds is fixed; greedy choice needs the
+            # length.
             return runs * least
+        # Only one kind of event may repeat a varying number of times: a run has one kind.
         return ((runs[0][0], least, most),) if runs is not None and _single(psi) is not None else None
     return _runs(phi.expansion) if isinstance(phi, cel.Derived) else None
 
@@ -814,6 +828,7 @@ def _filtered(runs: Runs | None, condition: cel.Condition) -> Runs | None:
         case cel.Conjunction(left, right):
             return _filtered(_filtered(runs, left), right)
         case cel.Disjunction(left, right):
+            # Only for one event: all events of a longer run must satisfy the same side, which links cannot say.
             match _filtered(runs, left), _filtered(runs, right):
                 case ((one, 1, 1),), ((two, 1, 1),):
                     return (((*one, *two), 1, 1),)
@@ -854,11 +869,13 @@ def greatest_of_chain(strategy: cel.Next | cel.Last, chain: EventChain, algebra:
             skip(("some", c), between if c else whole)
             last = c + 1 == top
             take(("some", c), link, done if last else ("some", c + 1), where=allowed if c else whole)
+        # Without an upper bound, the state `top` stands for `top` events or more.
         for c in range(top + 1 if most is None else top) if varies else ():
             skip(("all", c), between if c else other)
             goes_on = [("all", min(c + 1, top))] if most is None or c + 1 < top else []
             take(("all", c), link, *goes_on, *[done] * (c + 1 >= least), where=allowed if c else whole)
         if varies and (most is not None or chain.guard is not None):
+            # An event of the kind was left out although it fits before the others: the run must have its full length.
             skip(("all", 0), algebra.predicate(algebra.everything & ~algebra.mask(other)), ("some", 0))
         if varies and chain.guard is not None:  # events before a forbidden one could not have been taken
             forbidden = algebra.predicate(algebra.everything & ~algebra.mask(allowed))
@@ -879,6 +896,7 @@ def greatest_of_chain(strategy: cel.Next | cel.Last, chain: EventChain, algebra:
         for c in range(top):
             state = "run", len(earlier) + c
             goes_on = [("run", len(earlier) + min(c + 1, top - 1))] if most is None or c + 1 < top else []
+            # The last event may be any that fits, not only the earliest: matches that end elsewhere are no rivals.
             skip(state, whole if not goes_on else _negate_link(link, algebra))
             take(state, link, *goes_on, *[END] * (c + 1 >= least))
         begin = "run", 0

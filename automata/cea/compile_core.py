@@ -168,6 +168,8 @@ def sequence(A: CEA, B: CEA, budget: Budget) -> CEA:
         for t in A.leaving[p]:
             for u in B.leaving[q]:
                 marks, begun_ = t.marks | u.marks, begun or selects(u)
+                # Dropped at once: runs in which A still needs an event after B began, and runs with two events for one
+                # variable.
                 if (begun_ and (selects(t) or t.target not in finishing)) or marks & seen:
                     continue
                 predicate = intersection(t.predicate, u.predicate)
@@ -178,8 +180,9 @@ def sequence(A: CEA, B: CEA, budget: Budget) -> CEA:
 
 
 def apply_strategy(A: CEA, W: Variables, step: MonitorStep, algebra: Algebra) -> CEA:
-    """Return the automaton of the pairs (complex event, valuation) whose complex event no rival dominates.¶All
-    variables of W must have positions. Raises BudgetExceeded.
+    """Return the automaton of the pairs (complex event, valuation) whose complex event no rival dominates.
+
+    All variables of W must have positions. Raises BudgetExceeded.
 
     Rivals have the same last position and agree on W. The monitor of compile.py reads the same events as the run, with
     the run's marks of W, so that it follows only runs with these marks. At the last selected event, the runs that do
@@ -221,6 +224,7 @@ def iterate_automaton(A: CEA, W: Variables, algebra: Algebra) -> CEA:
     their current states (pending), each of which has to reach a final state. Rounds in the same state have the same
     continuations, so one state stands for all of them.
     """
+    # Each round binds the other variables anew, so marks of different rounds may not be compared.
     rounds = _Rounds(A.remarked({L: L & (W | MARKED) for L in A.marks}), W, algebra)
     starts: list[_RoundsState] = [(subset(A.initial), None, NO_STATES, False)]
     return reachable_cea(starts, rounds.successors, rounds.accepts, algebra.budget, "the iteration")
@@ -414,6 +418,8 @@ def compile_core(phi: core.Formula, budget: Budget = Budget()) -> CEA:
         )
     A = whole_stream(phi, budget)
     end = A.states
+    # The automaton of the whole stream accepts until its end. A match is reported once, at its last event; so only the
+    # step that selects this event reaches the new final state, which has no steps.
     ending = (t._replace(target=end) for t in A.transitions if selects(t) and t.target in A.final)
     return quotient(trim(CEA(end + 1, (*A.transitions, *ending), A.initial, frozenset({end}))))
 
@@ -424,6 +430,7 @@ def whole_stream(phi: core.Formula, budget: Budget = Budget()) -> CEA:
     """
     with depth_limited(phi.span):
         A = _compiled(phi, Algebra(_generators(phi), budget))
+        # The variables go only here: operators around a variable need its position, the user sees complex events.
         return quotient(trim(A.remarked({L: L & MARKED for L in A.marks})))
 
 

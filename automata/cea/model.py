@@ -104,6 +104,7 @@ class CEA:
 
 def trim(A: CEA) -> CEA:
     """Return an automaton with the same accepting runs, without dead states; the others are renumbered."""
+    # Only combinations can be empty: the coarse algebra of `satisfiable` holds every atomic predicate possible.
     combined = {t.predicate for t in A.transitions if not isinstance(t.predicate, Atomic)}
     empty = {P for P in combined if not satisfiable(P)}
     alive = [t for t in A.transitions if t.predicate not in empty] if empty else A.transitions
@@ -179,6 +180,7 @@ def _blocks(A: CEA) -> list[int]:
         b, some = doubtful.popitem()
         alike: dict[frozenset[tuple[int, int]], set[int]] = {}
         for q in some:
+            # A set, because a state with two equal steps into a block behaves like a state with one.
             alike.setdefault(frozenset([(label, of[p]) for label, p in leaving[q]]), set()).add(q)
         rest = blocks[b]
         rest -= some  # no step of these leads to what was split off, so they are like none of the others
@@ -267,6 +269,7 @@ def io_determinize(A: CEA, budget: Budget = Budget(), algebra: Algebra | None = 
     Its states are the reachable subsets, numbered in breadth-first order from the initial state 0. Its predicates are
     those of `algebra`, by default of the algebra that the predicates of A generate.
     """
+    # The types are disjoint, so that no event has two steps with the same marks; predicates of A may overlap.
     types_ = (algebra or Algebra(A.predicates, budget)).types(A.predicates)
 
     def successors(subset: Subset) -> Iterator[tuple[tuple[Predicate, Marks], Subset]]:
@@ -313,6 +316,7 @@ class Determinized:
         self.subsets = [A.initial]
         self.final = [bool(A.initial & A.final)]
         self.known: list[dict[int, Steps]] = [{}]
+        # Only building counts against budget.seconds: a stream of any length may follow steps that are known.
         self._spent = 0.0  # seconds spent on building steps
         self._looked = 0.0  # what had been spent when the clock of the call was last looked at
 
@@ -347,6 +351,7 @@ class Determinized:
 
         Raises BudgetExceeded, and ValueError if the set has a member that is not a state of A.
         """
+        # Not isinstance: the set may come from damaged JSON, in which `true` would pass as state 1.
         if not all(type(q) is int and 0 <= q < self.A.states for q in subset):
             raise ValueError("the set has a member that is not a state of the automaton")
         return self._numbered(subset)
@@ -410,6 +415,7 @@ def interleaving(A: CEA, B: CEA, budget: Budget) -> CEA:
                 yield (intersection(t.predicate, u.predicate), t.marks | u.marks), (t.target, u.target)
 
     starts = [(p, q) for p in A.initial for q in B.initial]
+    # Not both may wait: the interval of ALL begins where one of its operands begins.
     starts += [(A.states - 2, q) for q in B.initial if waits_a] + [(p, B.states - 2) for p in A.initial if waits_b]
 
     def accepts(pair: Pair) -> bool:
@@ -428,6 +434,8 @@ def _skips_first(A: CEA) -> bool:
 def unless(A: CEA, B: CEA, algebra: Algebra) -> CEA:
     """Build UNLESS: keep the runs of A on intervals inside which B has no run."""
     budget = algebra.budget
+    # The marks of B go first: UNLESS forbids a match under any marks, and the determinized guard would keep runs with
+    # different marks apart.
     guard = io_determinize(_anywhere(B.remarked(dict.fromkeys(B.marks, UNMARKED))), budget, algebra)
 
     def successors(pair: Pair) -> Iterator[Step]:
@@ -472,6 +480,8 @@ def _with_rests(A: CEA) -> CEA:
 def _anywhere(A: CEA) -> CEA:
     """Return an automaton without marks that accepts an interval if A accepts some interval inside it."""
     A = separate_start(A)
+    # `begin` has copies of the first steps instead of a step into the start: without epsilon steps, a match that is one
+    # event long goes from `begin` to `found` directly.
     begin, found = A.states, A.states + 1
     skip = Anything()
     bridges = [Transition(begin, skip, UNMARKED, begin), Transition(found, skip, UNMARKED, found)]
@@ -512,6 +522,7 @@ def complement(A: CEA, marks: Iterable[Marks] = (), budget: Budget = Budget()) -
 
     def successors(states: exploration_Subset) -> Iterator[tuple[Label, exploration_Subset]]:
         for P, satisfied in types:
+            # Each set of marks has a step, even to the empty set: the complement accepts where A has no run at all.
             targets = dict.fromkeys(allowed, 0)
             for q in members(states):
                 for t in A.leaving[q]:
@@ -530,6 +541,7 @@ def minimized(A: CEA, budget: Budget = Budget()) -> CEA:
     BudgetExceeded.
     """
     algebra = Algebra(A.predicates, budget)
+    # Trimmed before the classes: a step to a dead state and a missing step mean the same, but `classes` compares them.
     D = trim(io_determinize(A, budget, algebra))
     if not D.states:
         return D

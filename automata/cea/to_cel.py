@@ -113,8 +113,10 @@ class Expressions:
         self.step(len(parts))
         for e in list(parts):
             match self.nodes[e]:
+                # `e OR e+` is `e+`.
                 case Repeated(_, part):
                     parts.discard(part)
+                # `x OR (x ; y+)`, where x ends with y, is x with its last part repeated; the next case mirrors this.
                 case Join(gap, left, right) if self._among(left, parts) and isinstance(
                     rounds := self.nodes[right], Repeated
                 ):
@@ -125,6 +127,7 @@ class Expressions:
                 ):
                     if rounds.gap == gap and (whole := self._led(gap, rounds.part, right)) is not None:
                         parts = parts - {e, *self._alternatives(right)} | {whole}
+        # Factors are taken out once from each side, not by a search for the shortest text, which is a hard problem.
         for left in (True, False):
             shared: dict[tuple[bool, Expression], list[Expression]] = {}
             for e in sorted(parts):
@@ -235,6 +238,7 @@ def eliminated(edges: Edges, gaps: Mapping[int, bool], final: Collection[int], e
                 costs[q] += all_.sizes[e] * (leaving[q] - 1)
             if p in costs:
                 costs[p] += all_.sizes[e] * (entering[p] - 1)
+        # Costs are computed anew for each state: removing one changes the size of the edges of its neighbours.
         q = min(inner, key=lambda q: (costs[q], q))
         inner.remove(q)
         _eliminate(q, edges, gaps[q], end if q in final else None, all_)
@@ -285,6 +289,8 @@ def _forms(A: CEA, budget: Budget) -> list[CEA]:
     A is left out if it is much larger.
     """
     try:
+        # Either form may give the shorter formula: determinization may multiply the states, and minimization drops
+        # many.
         smallest = _relaxed(minimized(A, budget))
     except BudgetExceeded:
         return [A]
@@ -297,6 +303,8 @@ def _relaxed(A: CEA) -> CEA:
     A state is replaced by one that it reaches by skipping any event, and that has the same marking steps. If the
     replaced state was final, steps into it also lead to a new final state.
     """
+    # In a determinized automaton a state just after a match is final, and the same state after a skip is not. As one
+    # state it may skip any event, so that `;` can be written there.
     marking = [{t for t in leaving if t.marks} for leaving in A.leaving]
     skips = [{t.target for t in leaving if not t.marks and t.predicate == Anything()} for leaving in A.leaving]
     free = [q in skips[q] for q in range(A.states)]
@@ -432,6 +440,8 @@ class _Rewriting:
             if not isinstance(decision, bool):
                 event = cel.Filter(event, cel.Every(R, decision))
             wanted = self._bound(kind, R) or frozenset({self.fresh})
+            # An event atom binds its own type. Where another event needs the variable R, the final PROJECT keeps it, so
+            # this one is projected away here.
             projected = R not in wanted and R in self.kept
             self.spare = self.spare or not kind.marks or (R not in wanted and not projected)
             alike.setdefault((wanted - {R}, projected), []).append(event)
@@ -464,6 +474,7 @@ class _Rewriting:
 
     def _never(self) -> cel.Formula:
         """Return a formula without a match."""
+        # CEL has no constant for false. Each match of R contains a match of R, so UNLESS rejects all of them.
         R = cel.EventAtom(self.types[0][0] if self.types else "A")
         return cel.Unless(R, R)
 

@@ -256,6 +256,7 @@ class _Grounding:
         given = zip(definition.parameters, E.arguments, strict=True)
         inner = {X: term for X, argument in given if (term := _term(argument, terms)) is not None}
         body = self.expression(definition.body, inner)
+        # The correlation variables of a definition are its own. Bound here, they cannot meet those around the name.
         for x in unbound_variables(body):
             body = expr.Exists(x, body, span=E.span)
         return body
@@ -326,6 +327,7 @@ def inlined(E: expr.Expression) -> Inlined:
         terms: dict[str, expr.Argument] = dict(zip(definition.parameters, body.arguments, strict=True))
         for X in inside:
             terms[X] = X if X not in (*visible, *local) else _fresh(X, taken)
+        # A variable that occurs once constrains nothing; under the name of an outer variable it would.
         single = {X for X in names if X in (*visible, *local) and X not in terms}
         terms.update((X, _fresh(X, taken)) for X in single)
         local = (*local, *(str(terms[X]) for X in inside))
@@ -530,6 +532,7 @@ def _closed(E: expr.Expression) -> expr.Expression:
 def _alphabet(expressions: Sequence[expr.Expression], budget: Budget, solver: bool) -> Alphabet:
     """Return the types of events that the expressions distinguish, and the predicate of the start event."""
     predicates = {_predicate(F) for E in expressions for F in expr.subexpressions(E) if isinstance(F, expr.Primitive)}
+    # Sorted, because the order of a set differs between processes, and saved states contain the numbers of states.
     algebra = Algebra((OfType(expr.START), *sorted(predicates, key=repr)), budget, solver=solver)
     return Alphabet(tuple(algebra.generators), algebra.atoms)
 
@@ -640,6 +643,7 @@ class _Compiler:
 
         def step(q: tuple[int, frozenset[int]], a: int, here: Names) -> tuple[int, frozenset[int]]:
             p = A.step(q[0], a, here)
+            # B begins after the event at which A takes place, so its initial state joins after this step.
             running = frozenset(B.step(r, a, here) for r in q[1])
             return p, running | {0} if p in A.accepting else running
 
@@ -707,6 +711,7 @@ class _Compiler:
 
     def _prefix(self, A: DFA) -> DFA:
         """Build prefix(A): a state accepts if one or more events lead from it to an accepting state of A."""
+        # A type without events could lead to acceptance; elsewhere such types only make automata larger.
         if any(minterm.witness is None for minterm in self.alphabet.types):
             raise Unsupported(
                 "z3 could not decide which events satisfy the conditions; inside prefix, compare attributes "

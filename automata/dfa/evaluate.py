@@ -241,10 +241,12 @@ class TableRunner:
 
         places: the indices of the start events among the next events.
         """
+        # Two are enough: only one start event can be at the first position of the history.
         for i in islice(places, 2):
             require_first(Event(START), self.position + i)
 
 
 def column(A: DFA, a: int) -> list[int]:
     """Return for each state the next state on an event of type a. A start event is only read at the first position."""
+    # The default is never used: a later start event has been refused by then.
     return [following.get((a, NO_VARIABLE), 0) for following in A.following]

@@ -160,6 +160,7 @@ def built(
     number = {node: i for i, node in enumerate(found)}
     following = tuple({symbol: number[node] for symbol, node in edges} for edges in found.values())
     accepting = frozenset(i for node, i in number.items() if not node[1] and accepts(node[0]))
+    # Minimal after each operator, because the operators around it multiply or determinize the states.
     return minimal(DFA(alphabet, variables, following, accepting))
 
 
@@ -303,6 +304,7 @@ def shortest(
     goal: list[Node] = []
 
     def until_found(node: Node) -> Iterator[tuple[int, Node]]:
+        # `explore` cannot be stopped from outside: once the goal is found, nodes have no more edges.
         for a, target in edges(node) if not goal else ():
             yield a, target
             if not goal and wanted(target):

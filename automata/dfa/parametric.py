@@ -120,6 +120,7 @@ def symbolic(E: expr.Expression, order: ArgumentOrder, budget: Budget = Budget()
     if len(constraints) > CONSTRAINTS:
         raise BudgetExceeded(f"the expression has more than {CONSTRAINTS} constraints between its variables", E.span)
     ways = list(product((False, True), repeat=len(constraints)))
+    # Types without events make these automata larger, but not wrong, because prefix has been refused.
     automata = automata_of([ground(dict(zip(constraints, way, strict=True))) for way in ways], budget, solver=False)
     return Symbolic(
         variables, len(whole.visible), sources(whole, order), constraints, dict(zip(ways, automata, strict=True))
@@ -185,6 +186,8 @@ class ParametricMonitor:
                 if v not in self._having[X]:
                     self._spawn(X, v)
         touched = {key: self._group[key] for X, values in given.items() for v in values for key in self._having[X][v]}
+        # Choices with a value of the event take a step of their own; they leave their groups, so that the common step
+        # of all others does not move them too.
         moved = []
         for key, group in touched.items():
             moved.append((key, self._after(group.states, self._class(event, key, given))))
@@ -292,6 +295,7 @@ class ParametricMonitor:
             group.states = self._after(group.states, c)
             other = self._groups.setdefault(group.states, group)
             if other is not group:
+                # The smaller group into the larger: a choice changes its group at most log n times while groups merge.
                 small, large = sorted((group, other), key=lambda g: len(g.keys))
                 large.keys |= small.keys
                 for i, keys in small.deciding.items():

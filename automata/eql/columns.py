@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import product
 from typing import Any, TypeAlias, assert_never
 
@@ -27,7 +26,9 @@ Mask: TypeAlias = Any
 """A column of booleans of numpy."""
 NO_KEY, NULL_KEY = -1, 0
 TIMELESS = -(2**63)
+# The bits of a row: one for each step, bit 62 for `until`, and the sign stays free.
 MOST_STEPS = 62
+# Two numbers of keys, each below PAIR, make one number of 64 bits.
 PAIR = 2**31
 MOST_CHOICES = 64  # combinations of elements, one element from each array of a key
 
@@ -321,6 +322,5 @@ class EqlColumns:
         return lookup[codes]
 
 
-@lru_cache(maxsize=1)
 def _with_null(test: eql.FieldComparison) -> bool:
     return any(isinstance(side, eql.FieldConstant) and side.value is None for side in (test.left, test.right))

@@ -1,4 +1,9 @@
-"""The slot machine of EQL as a compiled loop over columns: one pass, with a slot for each key and step."""
+"""The slot machine of EQL as a compiled loop over columns: one pass, with a slot for each key and step.
+
+machine.py says why slots suffice. Here filters, keys and times are computed on whole columns before the loop, and rows
+that fit no step are left out. So the loop reads whole numbers only, and does not depend on the query; a loop that
+called the tests of a query would have to be compiled for each query.
+"""
 
 from __future__ import annotations
 
@@ -101,6 +106,7 @@ class _SlotColumns:
         window, n = self.window, len(self.steps)
         times = columns.times()[rows] if window is not None else np.zeros(len(rows), np.int64)
         self._require_in_order(times, first + rows)
+        # Room for all matches: an event at the last step ends at most one sequence of its key.
         found = np.empty((int(np.count_nonzero(bits >> (n - 1) & 1)), n), np.int64)
         count = _run_kernel(
             rows + first, bits, keys, of_step, times, -1 if window is None else window, n, self.places, self.begun,
@@ -272,6 +278,7 @@ def _run_kernel(
             if key != NO_KEY:
                 for i in range(n):
                     places[key, i, 0] = -1
+        # Later steps first, so that an event moves no sequence by two steps.
         for i in range(n - 1, -1, -1):
             if not (b >> i) & 1:
                 continue

@@ -230,6 +230,7 @@ class SlotMachine(Evaluator):
                 elif self._ends_well(program, moved, time):
                     if program.behind:
                         at.waiting.append(moved)
+                        # Until then a missing event may still come; a match is certain at the first later time.
                         deadline = (moved.time or 0) + (program.window or 0)
                         heappush(self._deadlines, (deadline, moved.positions[-1], number, K))
                     else:
@@ -312,9 +313,11 @@ class SlotMachine(Evaluator):
     def _evict(self, window: int) -> None:
         """Forget keys whose sequences all began more than twice the window before the latest event."""
         assert self._latest is not None
+        # Twice the window, so that events which are late by up to a window still find their sequences.
         limit = self._latest - 2 * window
         kept = {K: at for K, at in self._places.items() if not at.is_older_than(limit)}
         if len(kept) < len(self._places):
+            # What was dropped began before `limit`: only an event before limit + window could have ended it in time.
             lost = limit + window - NANOSECOND
             self._lost = lost if self._lost is None else max(self._lost, lost)
         self._places, self._evict_at = kept, max(KEYS_BEFORE_EVICTION, 2 * len(kept))

@@ -210,6 +210,7 @@ def add(series: Series, other: Series) -> Series:
     if other[0].latest > series[0].latest:
         series, other = other, series
     node = merge(other)
+    # From 1 on: the first node must stay no union, and it is at least as recent as `node`.
     for x in range(1, len(series)):
         if series[x].latest == node.latest:
             series[x] = _union(series[x], node)
@@ -227,6 +228,7 @@ def _union(n1: Node, n2: Node) -> Node:
         return CesUnion(n1, n2)
     if not isinstance(n2, CesUnion):
         return CesUnion(n2, n1)
+    # By rule (3) the left child of a safe node is no union, so two unions are taken apart and joined anew.
     rest = [node for node in (n1.right, n2.right) if node is not None]
     rest.sort(key=lambda node: -node.latest)
     tail = None if not rest else rest[0] if len(rest) == 1 else CesUnion(rest[0], rest[1])
@@ -315,6 +317,8 @@ def forget(roots: Iterable[Node], bound: int) -> int:
         if id(node) in seen:
             continue
         seen.add(id(node))
+        # Only right children can be too old: a left child is as recent as its union, and the caller has checked the
+        # roots.
         if isinstance(node, CesUnion) and node.right is not None and node.right.latest < bound:
             node.right = None
         pending.extend(children(node))

@@ -180,6 +180,7 @@ class EarliestStore(ChainStore):
 
     def compact(self, bound: int) -> NDArray[np.bool_]:
         """Forget the keys without an event. Return for each key whether it still has an event."""
+        # No bound: without its earliest events a key would take later ones as the earliest, and report other matches.
         return super().compact(0)
 
     def _find(self, batch: EventBatch, transitions: TransitionTables, listed: bool) -> Iterator[NDArray[np.int64]]:

@@ -134,6 +134,7 @@ class CheckedEvaluator(ReadableEvaluator):
                 made, event = self.evaluation.node_count, S[p - base]
                 self.kept[p] = Event(event.type, {a: v for a, v in event.attributes.items() if a in self._asked})
             found = self._matches_at(p, checker)
+            # Listed at once: evaluation restarts after the last match of a position, also if a limit ends the reading.
             yield found if self.consumption is Consumption.NONE else iter(list(found))
             self._sweep(p)
 

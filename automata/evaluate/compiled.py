@@ -1,4 +1,10 @@
-"""Find all matches of a stream with compiled code: the same answers as streaming.py, but much faster."""
+"""Find all matches of a stream with compiled code: the same answers as streaming.py, but much faster.
+
+The loops do not know the query: they read the automaton from tables, and the events as numbers of classes. So numba
+compiles each loop once for each machine; code made for each query would take seconds before its first event. All state
+between batches is in flat arrays, so that it can be saved without pickles, and loaded with checks. What the tables lack
+is computed when a batch brings events of a new type.
+"""
 
 from __future__ import annotations
 
@@ -240,6 +246,7 @@ class CompiledState(AutomatonEvaluator):
         Evaluators that share these may run in different threads, as long as each evaluator stays in one thread.
         """
         E = object.__new__(type(self))
+        # Not by __init__: the automaton and its tables are shared, and _begin replaces all that depends on the stream.
         E.__dict__.update(self.__dict__)
         E._begin()
         return E
@@ -345,6 +352,7 @@ class CompiledEvaluator(CompiledState):
         """
         if self.output == "matches":
             return Matches(sorted_arrays(self._limited(S, limit, classes)))
+        # Python objects are made only here: with the output "matches", arrays go to the result as they are.
         found = []
         for matches in self._limited(S, limit, classes):
             names, ends = self.tables.labels, matches.offsets.tolist()
@@ -397,6 +405,7 @@ class CompiledEvaluator(CompiledState):
         most = self.budget.matches if limit is None else limit
         found = 0
         for roots in self.advance(S, classes):
+            # The events beyond the limit are read too, because later batches build on their partial matches.
             for matches in self.match_batches(roots) if found < most or limit is None else ():
                 if found + matches.at.size <= most:
                     found += matches.at.size
@@ -450,6 +459,8 @@ class CompiledEvaluator(CompiledState):
         if classes is None:
             classes = self.classes(S)
         if begins.size:
+            # A copy, because the caller may give the same array to several evaluators; a negative class begins a
+            # stream.
             classes = classes.copy()
             classes[begins] = -1 - classes[begins]
         if self.unwindowed:
@@ -506,6 +517,7 @@ class CompiledEvaluator(CompiledState):
         """Return the rows of the events that have an effect on any partial match, or that count in a window."""
         busy = self.cache.snapshot.transitions.busy
         if busy.all() or self.scope.key_events is not None or self.scope.values:
+            # A window of events of a key, and the newest values, also count events that no partial match can use.
             return slice(None)
         from cerify.automata.evaluate.list_kernels import effective_rows
 
@@ -520,6 +532,8 @@ class CompiledEvaluator(CompiledState):
             new = encoded.unknown(rows)
             needed = self.keys.size - len(self.keys.free) + new.size
             if 2 * needed > self.keys.size:
+                # Now at least half of the numbers are free. So the cost of looking for free ones is spread over many
+                # new keys.
                 self.keys.grow(max(KEYS, 2 * needed))
                 self.store.resize(self.tables.final.size, self.keys.size)
         self.keys.number(encoded, new)
@@ -569,6 +583,7 @@ def evaluate_plan(
     """
     scope: Scope | None
     if isinstance(plan, AutomatonPlan) and not plan.checks:
+        # The only plans of one automaton that the compiled stores cannot run; see `divided_twice`.
         if plan.scope.divided:
             return sorted(streaming.evaluate_plan(plan, S, output, budget))
         scope = plan.scope
@@ -577,6 +592,7 @@ def evaluate_plan(
         if scope is None or not _has_columns(S) or not all(ascends(S.table, a) for a in scope.skipped):
             return streaming.at_most(budget.matches, streaming.find_planned(plan, S, output, budget, filter_valuations))
     widths = tuple((a, width) for a, width in scope.widths if ascends(S.table, a))
+    # Where values decrease, a window on values is no window on positions: it is left out here and checked at the end.
     scope, checked = replace(scope, widths=widths), set(scope.widths) - set(widths)
     found = CompiledCelEvaluator(scope.core, output, budget=budget, scope=scope).push_stream(S)
     if not checked:
@@ -614,6 +630,7 @@ def _filter_valuations(
     tables = tabulate(automaton, types, budget)
     store.resize(tables.final.size, 1)
     for roots in store.advance(EventBatch.of_classes(classes), transition_tables(tables)):
+        # Lists, because Python reads single items of an array much more slowly.
         marks = [tables.labels[label] for label in store.labels.tolist()]
         nodes = ListNodes(store.positions.tolist(), marks, *store.tree[1:3, : store.nodes].tolist())
         for position, ref, _ in roots.tolist():
@@ -641,6 +658,7 @@ class CompiledCoreEvaluator(CoreEvaluator, CompiledEvaluator):
         """
         for roots in super().advance(S, classes, begins):
             if self.waits:
+                # A copy, because the store uses the array of roots again.
                 self.last = roots[roots[:, 0] == roots[-1, 0]].copy()
             else:
                 yield roots

@@ -134,6 +134,7 @@ class _Check:
                         yield from self._ways(right, C[k:], mu)
             case core.CorePlus(psi):
                 U = defined_outside_iteration(psi)
+                # The rounds bind U anew, so the positions that U has around the iteration are set aside and put back.
                 own = {x: p for x, p in nu.items() if x in U}
                 yield from ({**mu, **own} for mu in self._rounds(psi, U, C, _outside(nu, U)))
             case core.CoreStrict(psi):
@@ -160,6 +161,7 @@ class _Check:
 
     def _rivals_of(self, phi: core.AnyCorePreference, nu: Places, last: int) -> list[Positions]:
         """Return the operand's complex events that end at `last`; nu has the places of variables bound outside phi."""
+        # By identity: the caller's formula outlives this object, and hashing a tree takes time.
         key = id(phi), frozenset(nu.items()), last
         if key not in self._rivals:
             ending = self._ending(phi.phi).get(last, [])
@@ -179,6 +181,7 @@ class _Check:
     def _placed(self, nu: Places, among: Variables) -> Iterator[Places]:
         """Yield all extensions of nu that give each variable of `among` some position of the stream."""
         missing = sorted(among - nu.keys())
+        # An unbound variable may be at any event of the stream, even after the match (cep17, section 3).
         for positions in product(range(len(self.S)), repeat=len(missing)):
             self._spending.spend()
             yield {**nu, **dict(zip(missing, positions, strict=True))}
@@ -220,6 +223,7 @@ def _relaxed(phi: core.Formula) -> core.Formula:
         case core.CorePreference(psi):
             return _relaxed(psi)
         case core.CoreFilter(psi, condition):
+            # The whole condition goes, also its tests of single events: they may be alternatives to a comparison (OR).
             return _relaxed(psi) if _across(condition) else replace(phi, phi=_relaxed(psi))
         case core.CoreEventAtom() | core.CoreOr() | core.CoreSeq() | core.CorePlus() | core.CoreStrict():
             return rebuilt(phi, [_relaxed(psi) for psi in children(phi)])

@@ -77,6 +77,7 @@ def analyze_bindings(phi: cel.Formula) -> BindingAnalysis:
             return BindingAnalysis(h.definite & k.definite, h.binds and k.binds, h.possible | k.possible)
         case cel.And(left, right):
             h, k = analyze_bindings(left), analyze_bindings(right)
+            # Both sides have the same valuation, so each event has the same variables on both.
             return BindingAnalysis(h.definite | k.definite, h.binds or k.binds, h.possible & k.possible)
         case cel.Seq(left, right):
             h, k = analyze_bindings(left), analyze_bindings(right)
@@ -454,6 +455,7 @@ class _Decorrelator:
         self, phi: cel.PartitionBy | cel.Within, condition: Condition | ValueWindow, rounds: tuple[Colours, ...]
     ) -> Formula:
         """Return the operand with one mark on all its events, so that the condition can be checked on it."""
+        # Added before the operand is visited, whose checks are numbered by the length of the list: marks must differ.
         W = self._mark("")
         self.checks.append(ResidualFilter(condition, {"": W}, rounds))
         return cel.In(self._whole(self._decorrelate(phi.phi, rounds), phi), W)
@@ -470,6 +472,7 @@ class _Decorrelator:
         self._iterations += 1
         psi = self._decorrelate(phi.phi, (*rounds, colours))
         if isinstance(phi, cel.ContiguousPlus):
+            # Only to refuse: two rounds of `:+` meet at their last and first events, so each must be bound.
             self._whole(psi, phi)
         elif not self.refused and not analyze_bindings(psi).binds:
             return self._refuse(
@@ -706,6 +709,7 @@ def required_plan(phi: Formula, budget: Budget = Budget()) -> EvaluationPlan:
 def _one_variable(A: CEA) -> CEA:
     """Return the automaton with all variables of the query, but not the marks, replaced by a single variable."""
 
+    # Marks stay apart, because the checks of filters look at them; one variable makes fewer states.
     own = {L: frozenset(filter(is_mark, L)) for L in A.marks}
     return A.remarked({L: marks | (MARKED if len(marks) < len(L) else UNMARKED) for L, marks in own.items()})
 
@@ -788,6 +792,7 @@ def _pointwise(phi: Formula) -> Formula:
         case cel.Preference(psi):
             return _pointwise(psi)
         case cel.Unless(left, right):
+            # Without its filters the right side would have more matches, and UNLESS would then lose valuations.
             return replace(phi, left=_pointwise(left)) if compilable(right) else _pointwise(left)
         case cel.Derived():
             return _pointwise(phi.expansion)

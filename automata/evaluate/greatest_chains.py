@@ -93,6 +93,7 @@ class GreatestChains:
                 continue
             key = bounds.keys[n], key_of(self._scope.attributes, self._S[n])
             lists = before.setdefault(key, [[] for _ in links])
+            # Before the test of marks: a guard also forbids events that no match can contain.
             if kinds & forbidden:
                 for positions in lists:
                     positions.clear()
@@ -100,6 +101,7 @@ class GreatestChains:
                 continue
             if kinds >> runs[-1][0] & 1 and (chosen := choose(runs, lists, n)) is not None:
                 yield n, chosen
+            # The event is added after its own match was sought, in which it is the last event and no earlier one.
             for i, positions in enumerate(lists):
                 if kinds >> i & 1:
                     positions.append(n)
@@ -141,6 +143,7 @@ class GreatestChains:
         return [known[mask] for mask in masks]
 
     def _latest(self, runs: list[tuple[int, int, int | None]], before: list[list[int]], n: int) -> Chosen | None:
+        # `here` is 1 in the last run, to which the event at n belongs besides the positions listed.
         parts, at = list[Chosen]([(n,)]), n
         for i in range(len(runs) - 1, -1, -1):
             link, least, most = runs[i]

@@ -249,6 +249,8 @@ def last_of_chain(  # type: ignore[no-untyped-def]
         if c < 0:
             stream, c = stream + 1, -1 - c
         if k >= 0 and taken[c]:
+            # An event of the kind that no match can contain would belong to the greatest match, so none reaches across
+            # it.
             if home[k, STREAM] != stream or not admitted[index]:
                 home[k, STREAM], home[k, COUNT] = stream, 0
             if admitted[index]:
@@ -414,6 +416,7 @@ def last_of_runs(  # type: ignore[no-untyped-def]
                 for g in range(runs):
                     taken[k, g] = 0
             complete = -1
+            # The last run first: an event that fits two runs must not become its own predecessor.
             for g in range(runs - 1, -1, -1):
                 if members[c] >> np.uint64(g) & np.uint64(1) == 0:
                     continue

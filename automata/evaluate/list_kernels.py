@@ -139,6 +139,7 @@ def _scan(classes, index, end, code, found):  # type: ignore[no-untyped-def]
         c = classes[index]
         if c < 0 or code[c] < 0:
             break
+        # Both rows are written in any case, and `number` says how many count: a branch would be mispredicted often.
         found[number] = np.int64(index) << 32 | 2 * c
         found[number + np.uintp(1)] = np.int64(index) << 32 | 2 * c + 1
         number += np.uintp(code[c])
@@ -294,6 +295,7 @@ def update_lists(  # type: ignore[no-untyped-def]
 @compiled
 def compact_lists(tree, nodes, refs, eras):  # type: ignore[no-untyped-def]
     """Remove the nodes that no state needs, and close the gaps; return the number of remaining nodes."""
+    # Children have smaller numbers than their parents: a pass down finds the live nodes, a pass up moves them.
     alive, moved = np.zeros(nodes, np.bool_), np.zeros(nodes, np.int32)
     for q in range(refs.size):
         alive[refs[q] if refs[q] >= 0 else ~refs[q]] = True
@@ -664,6 +666,7 @@ def _ways(row, matrix, p):  # type: ignore[no-untyped-def]
     total = 0
     for x in range(row.size):
         if row[x] > 0 and matrix[p, x] > 0:
+            # As floats, because the product of two numbers below 2^61 may overflow 64 bits.
             large = float(row[x]) * float(matrix[p, x]) >= CAP
             total = min(total + (CAP if large else row[x] * matrix[p, x]), CAP)
     return total

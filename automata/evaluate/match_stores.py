@@ -1,4 +1,10 @@
-"""The match stores of formulas without windows and partitions (Algorithm 2 of tods21), and with them; compiled."""
+"""The match stores of formulas without windows and partitions (Algorithm 2 of tods21), and with them; compiled.
+
+WindowedStore could serve all formulas. But without windows and partitions a node needs no bound of its window, a state
+has one list instead of a series for each key, and matches are counted as events are read: UnwindowedStore has smaller
+nodes and a shorter loop. Both keep everything in arrays, which the loops of numba change in place and saved states
+contain as they are. tables.py has what the stores share.
+"""
 
 from __future__ import annotations
 
@@ -120,6 +126,7 @@ class UnwindowedStore(MatchStore):
         )  # fmt: skip
 
     def advance(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[NDArray[np.int64]]:
+        # More than ROOTS, because one event may complete a list in each final state.
         roots = np.empty((ROOTS + transitions.finals.size, 3), np.int64)
         scratch = self._scratch(transitions)
         index = 0
@@ -130,6 +137,7 @@ class UnwindowedStore(MatchStore):
             room = len(transitions.marks) + 2 * self.refs.size
             if self.nodes + room > self.tree.shape[1]:
                 self._make_room(room, 0)
+            # The batch is cut at the end of the era: after that, positions would not fit in 31 bits.
             index, self._nodes, found = kernels.update_lists(
                 batch.classes[: era + ERA - batch.base], batch.base, batch.base - era, index, *transitions.arrays,
                 scratch, self.tree, self.nodes, self.refs, self.runs, roots,
@@ -348,6 +356,7 @@ class WindowedStore(TreeStore):
         if keys > had_keys or states > had_states:
             keys = max(had_keys, keys)
             shape = keys, states, scoped_kernels.NODES + states + 2
+            # Python's integers, because a product in 64 bits may overflow without an error.
             if np.prod(shape, dtype=object) > ENTRIES:
                 raise BudgetExceeded(
                     f"the compiled evaluator has no room for {keys} keys and {states} states; use a shorter window"
@@ -424,6 +433,7 @@ class WindowedStore(TreeStore):
         start = int(np.searchsorted(batch.low, whole.base))
         first = int(np.searchsorted(whole.positions, batch.low[-1]))
         possible = self._how == (True, True, False) and len(self.rows) == 1 and self.slot.size <= STATES
+        # The matrices also pass over the events before `start`. If few events remain to be counted, nodes cost less.
         if not possible or 4 * (n - start) < n + before:
             start = n
         for roots in self.advance(batch.part(0, start), transitions):
@@ -439,6 +449,7 @@ class WindowedStore(TreeStore):
         yield found
         last = whole.part(first, n + before)
         if last.classes.size < n - start:
+            # The last window has all partial matches that can still be completed, so only its events are read again.
             self._clear(unmarked)
             rest = last
         for _ in self.advance(rest, transitions):

@@ -183,6 +183,7 @@ class _Compiled:
         colours, bound, failed = known
         for level, pair in enumerate(self._rounds):
             colour = next((colour for colour in pair if colour in marks), None)
+            # Outside this iteration the event is outside all iterations within it.
             if colour is None:
                 break
             if colours[level] != colour:
@@ -207,6 +208,7 @@ class _Compiled:
         """Return whether the atom is false for some combination of events that includes the event at position."""
         if atom.single:
             return atom.variables[0] in new and not holds(atom.predicate, self._S[position])
+        # Only combinations with the new event: all others were checked when their last event came.
         for i, v in enumerate(atom.variables):
             if v in new:
                 ranges = (bound[w] if i != j else (position,) for j, w in enumerate(atom.variables))
@@ -497,6 +499,7 @@ class Membership:
     def _new_part(self, streams: KeyStreams, key: Key) -> Membership:
         """Return a Membership for the stream of a key, with the same budget and automata."""
         inner = Membership(streams.stream(key), self.budget, self._passing)
+        # Plans and automata belong to formulas, so parts share them; all other tables belong to one stream.
         inner.spending, inner._plans = self.spending, self._plans
         inner._automata, inner._compiled = self._automata, self._compiled
         return inner
@@ -529,6 +532,7 @@ class Membership:
     def _somewhere(self, phi: Formula, i: int, j: int) -> bool:
         """Return whether phi has a valuation over some interval inside the one from i to j."""
         if id(phi) not in self._anywhere:
+            # CEL has no operator for "from a later position on": `any event ; phi` begins phi after any event.
             types: list[Formula] = [cel.EventAtom(R) for R in sorted({event.type for event in self.S})]
             first = reduce(cel.Or, types)
             self._anywhere[id(phi)] = cel.Or(phi, cel.Seq(first, phi))
@@ -608,6 +612,7 @@ class _Runs:
 
     def _before(self, i: int, begin: int) -> int | None:
         """Return the state after reading the events from i to begin - 1 without marks."""
+        # Kept, because all valuations over intervals from i share the steps before their first event.
         states = self._unmarked.setdefault(i, [0])
         while len(states) <= begin - i:
             last = states[-1]
@@ -646,6 +651,7 @@ def sup(mu: Valuation) -> ComplexEvent:
 def _greatest(mus: set[Valuation], above: Callable[[ComplexEvent, ComplexEvent], bool]) -> set[Valuation]:
     """Return the valuations whose support is the greatest; `above` tells which of two supports is greater."""
     Cs = {sup(mu) for mu in mus}
+    # NXT and LAST order all supports, so one pass finds the greatest. MAX orders them in part, and compares all.
     greatest = reduce(lambda C, D: C if C == D or above(C, D) else D, Cs, next(iter(Cs), frozenset[int]()))
     return {mu for mu in mus if sup(mu) == greatest}
 

@@ -144,6 +144,8 @@ class ParallelEvaluator(Evaluator):
 
         Return 0 if the window may reach into an earlier batch.
         """
+        # How many rows a window on values spans is known only from the values: the slice doubles until it is long
+        # enough.
         length = self._least
         while length < start:
             first = self.position + start - length
@@ -228,6 +230,7 @@ def shares_of(table: pa.Table, name: str, workers: int) -> NDArray[np.uint8]:
     column = table[name]
     if pa.types.is_dictionary(column.type) or pa.types.is_string(column.type):
         encoded = dictionary_of(column)
+        # Not `hash`, which differs between processes: after a restored state each key must go to the same part.
         hashes = [crc32((value or "").encode()) % workers for value in encoded.dictionary.to_pylist()]
         codes = pc.fill_null(encoded.indices, 0).to_numpy(zero_copy_only=False)
         by_text: NDArray[np.uint8] = np.array(hashes or [0], np.uint8)[codes]

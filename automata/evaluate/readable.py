@@ -139,7 +139,7 @@ class CoreEvaluator(AutomatonEvaluator):
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Evaluators of batches in readable Python; the twins are in compiled_evaluator and compiled_core_evaluator.
+# Evaluators of batches in readable Python; the compiled twins are in compiled.py.
 
 
 class ReadableEvaluator(AutomatonEvaluator):
@@ -206,12 +206,14 @@ class ReadableEvaluator(AutomatonEvaluator):
             self.position += 1
             yield self.position - 1
             if self.reports_at_last_event:
+                # All matches that end here have been reported, so no later event needs the bounds.
                 self.low.clear()
 
     def _completed(self) -> Iterator[Node]:
         """Yield the sets of complex events at the last position read."""
         found = False
         for node in self.evaluation.ends():
+            # A node may have only complex events that begin before the window. Consumption needs a match inside.
             found = found or next(enumerate_(node, self.low), None) is not None
             yield node
         if found and self.consumption is Consumption.ANY:
@@ -336,6 +338,7 @@ def _numbered(roots: Iterator[Node]) -> tuple[dict[int, int], list[Any]]:
     parents: [position, marks, child] for an output, and [left, right] for a union, where right may be null.
     """
     numbers, rows = {id(WINDOW_BOTTOM): 0}, []
+    # A stack instead of recursion: children form chains as long as the longest match.
     pending = list(roots)
     while pending:
         node = pending[-1]

@@ -248,6 +248,7 @@ def update_scoped(  # type: ignore[no-untyped-def]
                                 child, nodes = _whole(flat, row, nodes, tree)
                             elif reports_at_last_event:
                                 flat[row + SIZE] = 0
+                # Way 0 extends the runs with marks, way 1 the run without: a state may have both.
                 for way in range(2):
                     node = child if way == 0 else 0
                     if node < 0 or (way == 1 and p != unmarked):

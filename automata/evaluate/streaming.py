@@ -94,9 +94,12 @@ class ScopedEvaluation:
         check_time()
         self.position += 1
         step, marked = self.automaton.step, []
+        # Only then: a match that is reported later keeps the window of its last event, which reaches further back than
+        # low.
         if self._reports_at_last_event and self._made > 2 * self._left + SWEEP:
             self._sweep(low)
         for p, table in self.T.items() if key is not None else ():
+            # The first node of a series is the most recent; if it is too old, all are.
             if key in table and table[key][0].latest >= low:
                 marked += [
                     (q, ces.CesOutput(self.position, marks, ces.merge(table[key])))
@@ -196,6 +199,7 @@ class KeyedEvaluation:
         if stream not in self.parts:
             self.parts[stream] = ScopedEvaluation(self.automaton, self._windowed)
         self._last = self.parts[stream]
+        # A part sees few events of the stream, but counts the positions of the whole stream.
         self._last.position = self.position - 1
         self._last.push(type_, key, low)
 
@@ -247,6 +251,7 @@ class ValuesEvaluation:
         if stream is None or value is None or not self.ways(type_):
             return
         if len(self.parts) > 2 * self._left + SWEEP:
+            # A key whose newest event is before every window to come starts anew when it comes back.
             self.parts = {one: part for one, part in self.parts.items() if max(part[1]) >= overall}
             self._left = len(self.parts)
         newest, types = part = self.part(stream)
@@ -378,6 +383,7 @@ def find_planned(plan: EvaluationPlan, S: Stream, output: Output, budget: Budget
     for n, group in groupby(
         Membership(S, budget, passing, plan).find_valuations(plan, 0, len(S), output), itemgetter(0)
     ):
+        # Equal matches end at the same position, so only the matches of one position have to be remembered.
         seen = set()
         for _, mu in group:
             match = Match(n, tuple(sorted(sup(mu))), bindings_of(mu) if output == "valuations" else None)
@@ -478,6 +484,7 @@ def count_matches(phi: Formula, S: Stream, budget: Budget = Budget()) -> Iterato
         yield from count(plan.scope, S, budget)
         return
     automaton = lazily(plan.scope.core, budget, single_variable)
+    # Counting runs is exact because the automaton is I/O-deterministic: each complex event has one run.
     runs = {0: 1}
     for type_ in timed_items(classify(automaton.A.predicates, S)):
         runs_: dict[int, int] = {}

@@ -102,6 +102,7 @@ def tabulate(
 def transition_tables(tables: Tables) -> TransitionTables:
     """Return the transitions for each class of events, in the form that the compiled code reads."""
     states, classes, _ = tables.step.shape
+    # Many states may share the last bit: then some events without effect are read, and none with an effect is left out.
     bit = np.uint64(1) << np.minimum(np.arange(states), BITS - 1).astype(np.uint64)
     bit[tables.ended] = 0
     skip = np.ascontiguousarray(tables.step[:, :, 0].T)
@@ -142,6 +143,7 @@ class TransitionCache:
         """Return tables that also cover these types of events. Raises BudgetExceeded."""
         if any(type_ not in self.snapshot.types for type_ in types):
             with self._growing:
+                # Looked up again inside the lock: another thread may have added some of them.
                 new = [type_ for type_ in types if type_ not in self.snapshot.types]
                 self.grow(new, [len(self.snapshot.types) + len(new)] if new else [], budget)
         return self.snapshot
@@ -417,6 +419,7 @@ class Enumeration:
         """Yield the complex events of the roots. kernel: enumerate_lists or enumerate_scoped, with its nodes."""
         r = -1
         while r < roots.shape[0]:
+            # New arrays for each chunk: the caller may keep the chunks before.
             at, offsets = np.empty(CHUNK, np.int64), np.empty(CHUNK + 1, np.int64)
             offsets[0] = 0
             events = np.empty(self._room, np.int64)
@@ -437,6 +440,7 @@ def total(numbers: NDArray[Any]) -> int:
     """Return the sum of non-negative numbers as an exact integer of any size."""
     if numbers.dtype == object:
         return sum(numbers.tolist())
+    # In halves of 32 bits, because the sum of many numbers below 2^61 does not fit in 64 bits.
     return (int((numbers >> 32).sum()) << 32) + int((numbers & 0xFFFFFFFF).sum())
 
 
@@ -552,6 +556,7 @@ class MatchStore(ABC):
         size = self.tree.shape[-1]
         if bound > 0 or size >= self._compact_from:
             self.compact(bound)
+            # A compaction walks all nodes. After one that freed less than half, the array grows first.
             self._compact_from = 16 * size if 2 * self.nodes > size else size
         while size < 2 * self.nodes + more:
             size *= self.growth

@@ -344,6 +344,7 @@ class _Absence(_Rules):
         first = next(k for k in self.q.pattern if not k.negated)
         return first.variable, "first" if first.kleene else "only"
 
+    # No window here: `moves.in_scope` says which events can be in the component at all.
     def window(self, state: nfab.NfabState, over: bool = False) -> tuple[nfab.Formula, ...]:
         return ()
 

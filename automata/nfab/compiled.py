@@ -61,6 +61,7 @@ class Memory:
                 from cerify.automata.nfab.kernels import clear
 
                 before = int(numbers[op.NODES])
+                # Cleared before it grows; it grows unless half is free then, so that clearing does not come often.
                 clear(self.nodes, self.runs, self.head, self.pending, numbers)
                 self.deleted += before - int(numbers[op.NODES])
                 if 2 * (needed := int(numbers[op.NODES]) + at_most) > len(self.nodes):
@@ -216,6 +217,7 @@ class NegatedComponents:
         if not self._needs_all:
             since = (oldest - self._times[: self._stored]) / self.scale
             number = int(((since > self.width) if self.closed else (since >= self.width)).sum())
+            # Only if more than half goes: moving the rest costs as much as it has events.
             if 2 * number > self._stored:
                 self._resize(2 * (self._stored - number), number)
 
@@ -252,6 +254,7 @@ class NegatedComponents:
         """Return for each match whether some later event comes after its window."""
         firsts, behind = found.events[found.offsets[:-1]] - self.start, found.events[found.offsets[1:] - 1] + 1
         times = self._times[: self._stored]
+        # fmax, because an event without a time (NaN) ends no window.
         latest = np.append(np.fmax.accumulate(times[::-1])[::-1], -np.inf)
         since = (latest[behind - self.start] - times[firsts]) / self.scale
         over: NDArray[np.bool_] = (since > self.width) if self.closed else (since >= self.width)
@@ -414,6 +417,7 @@ class CompiledBlockRunner:
             earliest = times[firsts]
             ends = np.cumsum(times[firsts + lengths - 1] - earliest)
             if ends[-1] >= op.EXACT:
+                # Floats would round times that are shifted so far: the streams are halved until the times fit.
                 half = len(firsts) // 2
                 if not half:
                     return Unsupported("the times of the stream are too far apart")
@@ -556,6 +560,7 @@ class CompiledBlockRunner:
             case op.INEXACT:
                 return _inexact()
         found, end = int(numbers[op.FOUND]) if listed else 0, int(numbers[op.EVENTS])
+        # Copies, because the next call writes into the same arrays.
         return MatchArrays(memory.offsets[: found + 1].copy(), memory.labels[:end].copy(), memory.events[:end].copy())
 
     def _standing(self, negated: NegatedComponents, found: MatchArrays, at_end: bool) -> MatchArrays | Unsupported:
@@ -573,6 +578,7 @@ class CompiledBlockRunner:
             return layout
         self._layouts[tuple(kinds.items())] = layout
         self._encoder = ColumnEncoder(self._compiled.routes, layout.programs)
+        # Runners share layouts, but the loops write their stack into `work`, and strings are renumbered in it.
         layout = replace(layout, work=layout.work.copy())
         self._layout, self._plan, self._work, self._initial = layout, layout.plan, layout.work, layout.initial
         self._memory = Memory(len(self._initial))

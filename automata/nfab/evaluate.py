@@ -140,6 +140,7 @@ class NfabRegisters:
             elif content == "all" and fold is not None:
                 new[number] = fold.add_event(values[number], event, attribute)
             elif source is not None:
+                # From the values before this event: what was the last event is now the last but one.
                 new[number] = None if is_first and content == "previous" else values[source]
         return tuple(new)
 
@@ -160,6 +161,7 @@ class NfabRegisters:
         """
         read = [self._of_attribute[a] for a in mentioned]
         numbers = {register.number for register in read} | set(range(1, 1 + len(self.tests)))
+        # A copied register takes the value of its source at the next event, so the source matters too.
         numbers |= {register.source for register in read if register.source is not None}
         needed = sorted(numbers)
 
@@ -176,6 +178,7 @@ def _key(value: Any) -> object:
     The states of a user's operation have equal keys only if they are the same object.
     """
     class_ = type(value)
+    # With the class, because Python holds 1, 1.0 and True equal.
     if class_ in SCALARS or isinstance(value, datetime):
         return class_, value
     if value is None:
@@ -268,6 +271,7 @@ class QueryPlan:
         here = layout.on(k.variable, edge)
         at_end = tuple(test.predicate for test in layout.on(k.variable, "proceed")) if kind == "more" else ()
         order = {c.variable: n for n, c in enumerate(self.pattern)}
+        # Tests of earlier components are over. Runs that differ only in what these read are merged.
         to_come = [a for test in layout.tests if order[test.variable] >= component for a in test.mentioned]
         strategy, is_last = layout.strategies[k.variable], component == len(self.pattern) - 1
         no_effect = is_last and not at_end and reading.cut_in_last_place == "nothing"
@@ -822,10 +826,12 @@ class BlockRunner:
 
         hold: whether to withhold them if a negated component at the end may still forbid them.
         """
+        # A node may be in groups of several states, and its matches must be reported once.
         for node in group.nodes.values():
             if not node.is_match:
                 node.is_match = True
                 if hold and self.absences is not None and self.absences.last:
+                    # By the identity of the first event, which `starts` keeps alive until the window is over.
                     self._withheld.setdefault(id(group.values[0]), []).append(node)
                 else:
                     self._found.append(node)

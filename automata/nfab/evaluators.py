@@ -19,7 +19,7 @@ from cerify.semantics.arguments import Budget, timed_items
 from cerify.semantics.errors import Unsupported
 from cerify.semantics.events import TIME, Bindings, Event, Match, Stream, result_of
 from cerify.semantics.packages import pa
-from cerify.semantics.predicates import Comparison, Predicate, evaluate, mentions, satisfied
+from cerify.semantics.predicates import Predicate, Term, evaluate, mentions, satisfied
 from cerify.semantics.readings import DECIDED, NO_OPERATIONS, Operations, Reading
 from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.syntax import names_of, show, type_of
@@ -153,13 +153,12 @@ def _result_event(m: Match, type_: str, last: Event) -> Event:
 
 def _aggregates(q: sase.SaseQuery) -> Iterator[sase.SaseAggregate]:
     """Yield the aggregates of WHERE, HAVING and RETURN."""
-    predicates: list[Predicate] = [] if q.having is None else [q.having]
+    parts: list[Predicate | Term] = [] if q.having is None else [q.having]
     for block in q.where:
-        predicates += [c.condition for c in block.conjuncts if not isinstance(c.condition, sase.Equivalence)]
-    terms = [item.output.term for item in q.returned.items if isinstance(item.output, sase.Simple)]
-    predicates += [Comparison("=", term, term) for term in terms]
-    for p in predicates:
-        yield from (a for a in mentions(p) if isinstance(a, sase.SaseAggregate))
+        parts += [c.condition for c in block.conjuncts if not isinstance(c.condition, sase.Equivalence)]
+    parts += [item.output.term for item in q.returned.items if isinstance(item.output, sase.Simple)]
+    for part in parts:
+        yield from (a for a in mentions(part) if isinstance(a, sase.SaseAggregate))
 
 
 # --- NON-OVERLAP ------------------------------------------------------------------------------------------------------
@@ -361,6 +360,7 @@ class BlockEvaluator(Evaluator):
     def _delete_unneeded(self) -> None:
         """Delete the events that no future match contains. The last event stays: later times are compared with it."""
         self._events.delete_before(min(self._runner.oldest(), max(self.position - 1, 0)))
+        # Twice what is left, because finding the oldest run visits all runs.
         self._most = 2 * (self.position - self._events.start) + SPARE
 
 

@@ -243,6 +243,7 @@ def look(run, bit, key, position, plan, work, data, e, registers, runs, nodes, h
     more, last, has_end = plan[place + op.KIND] == op.MORE, plan[place + op.IS_LAST] != 0, plan[place + op.HAS_END] != 0
     stops, proceeds, following = False, False, False
     concerns = plan[place + op.CONCERNS]
+    # Neither this state nor the next can select the event, so that the run only waits: most looks end here.
     if concerns and (bit >> s) & concerns == 0:
         add(run, key, runs, head)
         return
@@ -395,6 +396,7 @@ def advance(  # type: ignore[no-untyped-def]
                 run = after
 
         # room for what the event can lead to
+        # A run may skip, take, proceed and wait: it becomes at most four, three of them new. An event begins one more.
         at_most = 2 if key == 0 else 3 * head[key, 1] + 4
         if pending.size < numbers[op.PENDING] + at_most:
             numbers[op.NEEDED] = op.ROOM_FOR_PENDING
@@ -501,6 +503,7 @@ def completes(  # type: ignore[no-untyped-def]
                 if holds(low_end, high_end, plan, work, data, e, then, left, numbers):
                     return 1
                 left += 1
+        # The two arrays change places, so that nothing is allocated.
         now, then, rows, e = then, now, left, following[e] - base
     return 0
 

@@ -538,6 +538,7 @@ class CompiledPlan:
         work = np.array([0.0] * constants + programs.constants)
         initial = np.zeros(2 * programs.size + 1)
         for (how, *_), register in programs.registers.items():
+            # Counts and sums have a value, 0, before the first event; other registers have none.
             initial[2 * register + 2] = how in (op.NUMBER, op.COUNT, op.SUM, op.VOID)
         begins = [state.number for state in plan.states if state.kind != "more"]
         rows = _rows(self, programs, ranges, tested, constants)

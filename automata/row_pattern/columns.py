@@ -1,4 +1,9 @@
-"""The columns of a table, partition by partition: as Arrow arrays, or as lists if their values have several types."""
+"""The columns of a table, partition by partition: as Arrow arrays, or as lists if their values have several types.
+
+Arrow is fast, but a column has one type, integers have 64 bits, and some operators round. So each step on whole columns
+either has exactly the result of the definition, or raises SeveralTypes or Inexact; the values are then computed row by
+row in Python. A column with several types is not refused, because the definition gives it a meaning.
+"""
 
 from __future__ import annotations
 
@@ -90,6 +95,7 @@ class PartitionedTable:
         if not q.partition:
             return cls(S, order, table.starts)
         codes, number = table._groups(q.partition)
+        # NumPy sorts integers of at most 16 bits in linear time if the sort must be stable.
         codes = codes.astype(np.min_scalar_type(number))
         together = np.argsort(codes if order is None else codes[order], kind="stable")
         order = together if order is None else order[together]
@@ -125,6 +131,7 @@ class PartitionedTable:
         if pa.types.is_dictionary(column.type):
             column = column.cast(ARROW["string"])
         array = (
+            # The array without elements is for columns without chunks: concat_arrays needs at least one.
             column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays([*column.chunks, pa.nulls(0, column.type)])
         )
         return array if self.order is None else array.take(pa.array(self.order))
@@ -155,6 +162,7 @@ class PartitionedTable:
         codes, distinct = self._encoded(keys[0])
         for e in keys[1:]:
             own, its = self._encoded(e)
+            # Numbered anew after each key, so that the products stay below the square of the number of rows.
             codes, distinct = _encoded(pa.array(codes * len(its) + own))
         return codes, len(distinct)
 
@@ -324,6 +332,7 @@ class _Rowwise:
                 if e not in found:
                     found[e] = self.conditions.table.array(name)
                 return found[e]
+            # Shared by the conditions of all variables: why_not allows only columns inside PREV and NEXT.
             case rows.Physical(function, argument, offset):
                 if e not in found:
                     column = self.value(argument)

@@ -114,6 +114,7 @@ def compile_pattern(p: rows.Pattern, budget: Budget = Budget()) -> Automaton:
     """Return the automaton of a pattern. Raises BudgetExceeded for more than budget.states states or branches."""
     graph = _Graph(budget.states)
     entry = graph.built(p, _Accept(), False)
+    # After a row the start of the partition is past, so ways with that anchor are left out.
     follow = tuple(tuple(way for way in graph.ways(node) if not way.start) for node in graph.after)
     return Automaton(tuple(graph.ways(entry)), follow, tuple(graph.places), tuple(graph.excluded))
 
@@ -139,6 +140,7 @@ class _Graph:
             case rows.Anchor(place):
                 return _Check(place == "end", after)
             case rows.RowConcatenation(left, right):
+                # From the right, because a node needs the node that follows it.
                 return self.built(left, self.built(right, after, excluded), excluded)
             case rows.Alternation(left, right):
                 return _Branch((self.built(left, after, excluded), self.built(right, after, excluded)))
@@ -263,6 +265,7 @@ def last_place(q: MatchRecognize) -> int:
         return 0
     if q.window.following is not None:
         return q.window.following
+    # NEXT does not matter: a frame without an end reaches as far as the partition.
     inside = (node for one in q.define for node in subtrees(one.condition))
     return max((e.offset for e in inside if isinstance(e, rows.Physical) and e.function == "PREV"), default=0)
 
@@ -488,6 +491,7 @@ class _Distances:
                 now = before + 1 if before >= 0 else before
                 if self.automaton.variables[s] in names and (function == "LAST" or before == NO_ROW):
                     now = 0
+                # This ends, because a state changes at most twice: to a distance, and from that to SEVERAL.
                 if found.get(s, now) != now:
                     now = SEVERAL
                 if found.get(s) != now:

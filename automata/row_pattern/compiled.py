@@ -1,4 +1,10 @@
-"""Find the matches of a clause with its automaton in compiled loops; the readable twin is evaluate.RowPartition."""
+"""Find the matches of a clause with its automaton in compiled loops; the readable twin is evaluate.RowPartition.
+
+Conditions are evaluated on whole columns and become bits; the loops read only these bits and tables of the automaton.
+Clauses whose conditions look at the match so far are left to the readable twin, because a loop would need registers of
+any type. Matches and measures are computed in blocks as arrays: Python objects for each row would take most of the
+time.
+"""
 
 from __future__ import annotations
 
@@ -191,6 +197,7 @@ def _tables(A: Automaton, conditioned: Sequence[str]) -> tuple[NDArray[Any], ...
     used = slice(0, 1 << min(8, len(conditioned)))
     bit = np.array([conditioned.index(v) if v in conditioned else -1 for v in A.variables], np.int64)
     planes = range(-(-len(conditioned) // 8))
+    # A byte of conditions is an index: the loop looks up eight conditions at once instead of testing each.
     takes = [bits[used, bit % 8] | (bit // 8 != plane) for plane in planes]  # without a condition the plane is -1
     leads = np.zeros((-(-number // 8) * 8, number), np.bool_)
     for s, ways in enumerate(A.follow):
@@ -390,6 +397,7 @@ class MatchRows:
         if type_ not in (ARROW["int"], ARROW["float"]) and not timed:
             raise Inexact
         if type_ == ARROW["int"] and e.function in ("SUM", "AVG"):
+            # A bound of every partial sum. Beyond it, 64 bits would wrap, and the float of an average would be rounded.
             bound = max((abs(one) for one in pc.min_max(column).as_py().values() if one is not None), default=0)
             if bound * len(labelled) > (EXACT if e.function == "AVG" else INT64[-1]):
                 raise Inexact

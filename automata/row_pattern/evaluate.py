@@ -1,4 +1,10 @@
-"""Find the matches of a clause with its automaton: divide the table, search partitions and frames, number matches."""
+"""Find the matches of a clause with its automaton: divide the table, search partitions and frames, number matches.
+
+The definition tries all labellings of the rows, which are exponentially many. Here the search depends on the
+conditions. If they look only at columns, a pass backwards finds which rows can be completed, and the search never goes
+back. If they look at the match so far, the search goes back, but remembers where it failed. ThreadSimulation follows
+all labellings row by row; it finds the same matches, and shows each step.
+"""
 
 from __future__ import annotations
 
@@ -310,6 +316,7 @@ class RowRegisters:
             case Number():
                 return state + 1
             case FrameRows(_, first, number, labelled):
+                # Only as many rows as conditions can reach: the shorter the view, the more searches share a failure.
                 longer = (*state, (r, label if labelled else None))
                 return longer[:number] if first else longer[-number:]
             case Folded(_, rows.Collection(_, argument) as e):
@@ -351,6 +358,7 @@ def _folded(function: str, state: View, value: Value | timedelta) -> View:
         so_far = value if better else so_far
     elif its in ("number", "interval"):
         so_far = so_far + value
+    # Views are compared as tuples, in which 1 equals 1.0; the repr keeps them apart.
     return number + 1, its, so_far, repr(so_far)
 
 

@@ -46,6 +46,7 @@ def open_states(start, length, codes, takes, before, ends, open_):  # type: igno
     words, planes, bytes_ = ends.shape[1], codes.shape[0], before.shape[0]
     for w in range(words):
         open_[length, w] = 0
+    # Most patterns have at most 64 states: the set then stays in one variable instead of an array.
     if words == 1:
         later = uint64(0)
         completed = ends[1, 0]
