@@ -1412,8 +1412,9 @@ def read_signs_as_wildcards(condition: eql.Condition) -> eql.Condition:
 
 
 def ignore_case_of_signs(condition: eql.Condition) -> eql.Condition:
-    """Return a test of a whole text that has `_`, `%` or a backslash as one with wildcards, which ignores case in each
-    reading of `case` but `exact`.
+    """Return a test of a whole text that contains `_`, `%` or a backslash as a test with wildcards.
+
+    Such a test ignores case in each reading of `case` but `exact`. Any other test is returned unchanged.
     """
     parts = _parts_of_text(condition) if _is_text(condition, cased=False) else None
     has_sign = any(c in "_%\\" and not wild for c, wild in parts or ())

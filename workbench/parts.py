@@ -45,7 +45,7 @@ LISTED_ROWS, LISTED_MATCHES = 2**18, 2**23
 class FileQuery:
     """A query over Parquet files. Raises NotInParts if the files must be read as a whole.
 
-    report: a function that is called with "events", the number of events that were read, and that of all.
+    report: a function that is called with "events", the number of events read so far, and the number of all events.
     """
 
     language: Language[Any]

@@ -219,9 +219,9 @@ def apply_strategy(A: CEA, W: Variables, step: MonitorStep, algebra: Algebra) ->
 def iterate_automaton(A: CEA, W: Variables, algebra: Algebra) -> CEA:
     """Build the iteration of A: rounds one after the other, which agree on the events of W. Raises BudgetExceeded.
 
-    Each round reads the whole stream, but selects nothing before its first event and nothing after its last. So all
-    future rounds are represented by the states that runs reach without selecting (waiting), and the finished rounds by
-    their current states (pending), each of which has to reach a final state. Rounds in the same state have the same
+    Each round reads the whole stream, but selects nothing before its first event and nothing after its last. So the
+    states that runs reach without selecting represent all future rounds (waiting). The finished rounds are represented
+    by their current states, each of which has to reach a final state (pending). Rounds in the same state have the same
     continuations, so one state stands for all of them.
     """
     # Each round binds the other variables anew, so marks of different rounds may not be compared.

@@ -443,8 +443,8 @@ def found_in(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> list[i
 def tuples(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> Relation:
     """Return the relation of compatible tuples of E over S.
 
-    Its columns are the variables that range over values: those at several places of the text, or in the head of the
-    definition that ends the text. Raises Unsupported for an inner name whose definition has its own variables,
+    Its columns are the variables that range over values: they occur at several places of the text, or in the head of
+    the definition that ends the text. Raises Unsupported for an inner name whose definition has its own variables,
     InputError, BudgetExceeded.
     """
     variables = inlined(E).visible

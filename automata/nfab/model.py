@@ -108,8 +108,8 @@ class NfabTest:
 
 @dataclass(frozen=True, slots=True)
 class Elapsed:
-    """Tests whether the current event is within the window that begins with the first event; with `over`, whether the
-    current event is after this window.
+    """Tests whether the current event is inside the window that begins with the first event, or, with `over`, after
+    it.
     """
 
     state: NfabState

@@ -479,9 +479,10 @@ class ClockedComparison:
     def search(
         self, start: tuple[int, ...], contained: bool, limit: int
     ) -> list[ClockedPair] | tuple[list[ClockedLetter], list[Constraint], list[Held]]:
-        """Return pairs of states that prove the two automata equivalent (with `contained`, the left one contained in
-        the right), or a shortest stream on which they differ, as letters (types with their marks), constraints on the
-        times, and values for each event. Raises BudgetExceeded.
+        """Return pairs of states that prove the two automata equivalent, or a shortest stream on which they differ.
+
+        With `contained` the proof is that the right automaton contains the left one. The stream is given by letters
+        (types with their marks), constraints on the times, and values for each event. Raises BudgetExceeded.
         """
         left = tuple(c for c in self.both.initial if contained or c[0] == 0)
         right = tuple(c for c in self.both.initial if c[0] == 1)

@@ -45,8 +45,8 @@ class CoreProfile(CelProfile):
     """The parameters of random core-CEL formulas and streams; the operators are those of core-CEL.
 
     safe: whether no variable is defined on both sides of a sequence; if the variables run out, a fresh name is used.
-    well_formed: whether a filter mentions only variables that are always bound where it stands, so that `problems`
-    finds no unbound variable. If False, a filter sometimes mentions any variable.
+    well_formed: whether each filter mentions only variables that are certainly bound, so that `problems` reports no
+    unbound variable. If False, a filter sometimes mentions any variable.
     """
 
     variables: tuple[str, ...] = ("x", "y", "z")

@@ -43,7 +43,8 @@ class Extent:
     """What is known about the valuations of a formula from i to j. The interpreter uses it to skip intervals.
 
     last: the types that the event at j must have for there to be a valuation; None if it may have any type. inherits:
-    whether the valuations are those of any longer interval to j, without those that have no event or an event before i.
+    whether they are exactly those valuations of a longer interval to j that have events, but none before i; any longer
+    interval gives the same.
     """
 
     last: Types

@@ -991,7 +991,10 @@ def _to_time(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expr
         return rows.Cast(arguments[0], "TIMESTAMP")
     text, written = arguments
     if not (isinstance(text, rows.RowConstant) and isinstance(written, rows.RowConstant)):
-        raise Unsupported("a format needs a literal text, as in TO_DATE('2026-01-31', 'YYYY-MM-DD')", span)
+        raise Unsupported(
+            "with a format, both arguments must be texts in quotation marks, as in TO_DATE('2026-01-31', 'YYYY-MM-DD')",
+            span,
+        )
     shape = re.sub(
         "|".join(sorted(FORMATS, key=len, reverse=True)), lambda found: FORMATS[found[0]], str(written.value).upper()
     )

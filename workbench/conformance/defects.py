@@ -240,8 +240,9 @@ def bearing_choices(case: Case, held: Mapping[str, str]) -> dict[str, str]:
 
 
 def choices_behind(case: Case, held: Mapping[str, str]) -> dict[str, str]:
-    """Return the choices of a policy or a reading that change the expected matches of a case; if none does, those whose
-    axes the query has.
+    """Return which choices of a policy or a reading change the expected matches of a case.
+
+    If none does, return the choices whose axes matter for the query.
     """
     known, choices = AXES.get(case.language, {}), Choices(case.language)
     own = {n: {axis.name for axis in known.values() if n in (axis.name, axis.base)} for n in held}

@@ -361,11 +361,11 @@ Part: TypeAlias = tuple[str, ...]
 class Losses:
     """The queries that an engine answered, and the operators of the queries on which it timed out or crashed.
 
-    skips: whether to skip a query that the engine will probably not answer: it passed the time limit on two queries
-    with the same operators, or never answered queries with one of its operators or pairs of operators. It is False
-    while cases are shrunk or drawn, because another case with the same operators may be answered. long: for each set
-    of operators, the size of the smallest query of LONG nodes or more that passed the time limit; a larger one is never
-    run, and neither time-out says anything about short queries.
+    skips: whether to skip queries that the engine will probably not answer. For such a query, two others with the same
+    operators passed the time limit, or no query with one of its operators, or with a pair of them, was ever answered.
+    It is False while cases are shrunk or drawn, because another case with the same operators may be answered. long: for
+    each set of operators, the size of the smallest query of LONG nodes or more that passed the time limit; a larger one
+    is never run. Such a time-out says nothing about short queries.
     """
 
     skips: bool = False

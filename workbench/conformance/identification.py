@@ -621,9 +621,9 @@ class Identification:
 
         Return for each axis a question that refutes its value, and the unexplained answers, shrunk. If a hypothesis
         that differs in one axis explains all answers, it becomes the best one. Otherwise an unexplained answer refutes
-        every value that it may contradict, unless the operator of another axis may have a meaning that no value
-        describes. The questions always include the language's examples of queries with several operators (`shapes`).
-        Other queries are left out if they have an operator of an axis for which no value fits.
+        every value that it may contradict. But it refutes none if it may come from the operator of another axis, with a
+        meaning that no value describes. The questions always include the language's examples of queries with several
+        operators (`shapes`). Other queries are left out if they have an operator of an axis for which no value fits.
         """
         best, default, found = self.left[0], self.predictor.default, self.findings()
         unfit = {name for name, finding in found.items() if is_unfit(finding)}

@@ -120,8 +120,8 @@ class ChoiceScorer:
     def excuses(self, choice: Choice, case: Case, wrong: bool = True) -> bool:
         """Return whether the answer to a case, wrong or right, may have another reason than the choice.
 
-        Such a reason is an operator of an axis for which no value fits, or, for a wrong answer, a fault that no choice
-        explains; neither may concern the choice's axis. If the axis affects every query, only operators count.
+        The reason may be an operator of an axis for which no value fits. For a wrong answer it may also be a fault that
+        no choice explains, unless the axis affects every query. Neither may have an operator of the choice's own axis.
         """
         own = set(AXES[self.choices.language][choice[0]].operators)
         present = self.choices.elements(case)
@@ -140,8 +140,8 @@ class ChoiceScorer:
         """Judge the choices together: drop the one that most answers contradict, until all are accepted; return the
         others.
 
-        likely: choices on further axes that are assumed. helped: whether dropped choices that explain some right
-        answers, and that no answer contradicts, are still assumed when other choices are judged.
+        likely: choices on further axes that are assumed. helped: whether a dropped choice is still assumed when others
+        are judged, if it explains some right answers and no answer contradicts it.
         """
         left = [choice for choice in chosen if self.speaks(choice)]
         taken = {axis for axis, _ in chosen}

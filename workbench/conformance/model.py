@@ -140,10 +140,10 @@ class DefectCause:
     """A choice that explains `explains` of `of` wrong answers, by its axis (aspect of meaning) and value.
 
     alike: other choices, each as "axis=value", that give the same answers to all questions. apart: a query and a stream
-    that would distinguish the choice from the first of these, but which the engine does not claim; "" if none is known.
-    now, then: the number of wrong answers without the choice, and with it; both are 0 if not counted. alone: the number
-    of answers that it explains by itself. needed: choices of other defects, each as "axis=value", that are needed to
-    explain the other answers.
+    that distinguish the choice from the first of these, but that the engine does not claim to support; "" if none is
+    known. now, then: the number of wrong answers without the choice, and with it; both are 0 if not counted. alone: the
+    number of answers that it explains by itself. needed: choices of other defects, each as "axis=value", that are
+    needed to explain the other answers.
     """
 
     axis: str

@@ -206,7 +206,9 @@ class EqlDeciders(Deciders[eql.EqlQuery]):
             found = Undecided(error.message)
         if isinstance(found, Same):
             if found.sorted and question.order == "any":
-                return Undecided("rules with maxspan are compared only if times never decrease; choose that order")
+                return Undecided(
+                    "rules with maxspan are compared only if times never decrease: use the order non-decreasing"
+                )
             certificate = Certificate(
                 question.claim, eql.show(left), eql.show(right), question.level, question.schema, True, (), "eql",
                 order="non-decreasing" if found.sorted else "any", arrays=question.arrays,

@@ -59,8 +59,8 @@ class Cuts:
     """Cuts into chunks. Chunk c owns the events from starts[c-1] up to, but not including, starts[c], and reads from
     lows[c-1] on.
 
-    For each chunk: first, the position of the first event that it owns; before, the number of events that it reads
-    before that one; and owned, the number of events that it owns.
+    For each chunk: first, the position of its first own event; before, the number of events that it reads before that
+    event; owned, the number of its own events.
     """
 
     starts: tuple[OrderValue, ...] = ()

@@ -705,7 +705,7 @@ def _sorted(rows: pa.Table, names: list[str]) -> pa.Table:
 
 
 def remembered(plan: StreamPlan, kept: KeyState, watermark: int) -> KeyState | None:
-    """Return the state of a key to keep at this watermark; None if it is that of a new key, so that it can be
+    """Return the state of a key to keep at this watermark; None if it equals the state of a new key and can be
     removed.
     """
     wake = wakes(plan, kept)
