@@ -90,7 +90,7 @@ class Pasted:
 
     @property
     def reads_file(self) -> bool:
-        """Return whether the text reads a file or data frame. It does not if it has a table of its own, as VALUES."""
+        """Return whether the text reads a file or data frame; False if it has a table of its own, as VALUES."""
         return reads_file(self.below)
 
     def over(self, S: Stream, reading: RowReading) -> PastedTable:

@@ -281,12 +281,13 @@ def newest_values(  # type: ignore[no-untyped-def]
 
     Return the index reached and the number of roots.
 
-    Take the n values of the key that occurred last: the greatest match consists of the newest event of each. These n
-    events are kept in any order, because each new event searches all of them for its value, or else for the oldest.
-    values: int32, for each event the number of its value, NO_KEY if it has none, or UNEQUAL. rows: int64 [K, n], twice
-    the position of each kept event, plus one if no match can contain the event. names, kinds: int32 [K, n], the number
-    of its value, and its class. home: int64 [K, 3]: STREAM, COUNT, LATE. events, labels: [R × n], the events of each
-    match in any order, and their classes; or empty. Other parameters: see last_of_chain.
+    The greatest match consists of the newest event of each of the n values that occurred last in the key. These events
+    are kept in any order: a new event replaces the one with its value, which is found by trying all; if there is none
+    and n are kept, it replaces the oldest. values: int32, for each event the number of its value, NO_KEY if it has
+    none, or UNEQUAL. rows: int64 [K, n], twice the position of each kept event, plus one if no match can contain the
+    event. names, kinds: int32 [K, n], the number of its value, and its class. home: int64 [K, 3]: STREAM, COUNT, LATE.
+    events, labels: [R × n], the events of each match in any order, and their classes; or empty. Other parameters: see
+    last_of_chain.
     """
     n, stream, found, index = rows.shape[1], counters[STREAMS], 0, start
     flat, known, classed = rows.reshape(-1), names.reshape(-1), kinds.reshape(-1)

@@ -239,8 +239,8 @@ class _Asked:
 def unused(phi: cel.Formula) -> Iterator[Problem]:
     """Yield a problem for each IN whose variable has no use.
 
-    A variable has no use if no filter names it and, in addition, PROJECT drops it, another IN hides it, or it is in the
-    right operand of UNLESS. The variable that an event type binds by itself is never reported. All variables in the
+    A variable has no use if no filter names it and no output has it: PROJECT drops it, another IN hides it, or it is in
+    the right operand of UNLESS. The variable that an event type binds by itself is never reported. All variables in the
     operands of AND have a use, because both operands must bind them alike.
     """
     pending = [(phi, _Asked())]

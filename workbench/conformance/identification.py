@@ -193,10 +193,11 @@ class Identification:
         return found | {name: replace(found[name], by_type=self.values_by_type(name)) for name in unfit}
 
     def unproved(self, found: Mapping[str, AxisFinding]) -> dict[str, set[str]]:
-        """Return the axes without a fitting value whose unexplained answers may all be due to other such axes.
+        """Return the axes without a fitting value whose unexplained answers may all be due to other such axes, with
+        those axes.
 
-        Each comes with those axes: an unexplained answer to a query without the operators of any further axis without
-        a value proves that no value of such an axis fits.
+        The others certainly have no fitting value: an unexplained answer concerns them and, except for axes with the
+        same operators, no other axis without a value.
         """
         known = self.predictor.interpretation.axes
         unfit = [known[name] for name, finding in found.items() if is_unfit(finding)]
@@ -852,8 +853,9 @@ class Identification:
     def doubts(self, name: str, unfit: Collection[str]) -> list[Answered]:
         """Return the unexplained answers about axes of `unfit` that may also refute the value of this axis.
 
-        These answers depend on the value, and are to questions with the same operators as those about it. So either
-        axis may have a meaning that no value describes. A default value is never refuted: then return [].
+        These answers depend on the value, and their questions have operators that also occur in questions about this
+        axis. So either axis may have a meaning that no value describes. A default value is never refuted: then return
+        [].
         """
         best = self.left[0]
         if best[name] == self.predictor.default[name]:
@@ -983,9 +985,9 @@ class Identification:
     def about(self, name: str) -> list[Answered]:
         """Return the answers that depend on the value of an axis.
 
-        These are answers to questions about this axis or about no particular axis, and wrongly predicted answers to
-        questions about it. If there are none, and the axis says which matches are reported, return all answers that
-        depend on it.
+        Their questions are about this axis, or about no particular axis. Wrongly predicted answers to questions about
+        this axis are returned too. If there are none of all these, and the axis says which matches are reported, return
+        the answers to any questions that depend on it.
         """
         found = [
             one

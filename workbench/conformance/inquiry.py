@@ -64,7 +64,7 @@ class Inquiry:
     def show(self, choice: Choice, beside: Sequence[Choice]) -> None:
         """Ask a few questions, with different queries, whose answers the choice changes.
 
-        One of them is a question to which the choice adds a match, and one is a question from which it removes a match.
+        Then ask one to which it adds a match, and one from whose answer it removes a match, if there are any.
         """
         others = [other for other in beside if other != choice]
         with_it, queries = [*others, choice], set[str]()

@@ -197,7 +197,7 @@ class Folder:
         return pa.concat_tables([empty, *tables])
 
     def rows(self, outcome: str, numbers: Sequence[int]) -> list[Row]:
-        """Return the full rows of those cases with this outcome that have these indices."""
+        """Return the full rows of cases. numbers: their indices among the cases with this outcome."""
         folder = self.path / "verdicts" / f"outcome={outcome}"
         rows: dict[int, Row] = {}
         at, wanted = 0, sorted(numbers)

@@ -147,7 +147,7 @@ def test_each_dialect_has_a_query_and_its_own_names() -> None:
         ("A : B", "a sequence of event types"),
         ("(A ; B) WITHIN 5 EVENTS", "EVENTS"),
         ("A ; B FILTER A.x = B.x", "condition compares events"),
-        ("(A ; B ; C) FILTER A.time < B.time", "either each step"),
+        ("(A ; B ; C) FILTER A.time < B.time", "each step is later"),
         ("(A ; B) WITHIN 5 [x] WITHIN 5 seconds", "several windows"),
         ("A ; B FILTER A.x like 'a.*'", "regular expressions"),
         ("(A ; B) UNLESS C", "a sequence of event types"),
