@@ -1046,13 +1046,17 @@ def variables_of(condition: cel.Condition) -> set[str]:
 
 
 def at_sequence(phi: cel.Formula, condition: cel.Condition) -> cel.Formula:
-    """Return the formula with a condition around the smallest sequence that binds all variables of the condition."""
+    """Return the formula with a condition around the smallest sequences that bind all variables of the condition."""
     needed = variables_of(condition)
     match phi:
+        case cel.In(psi, A) if A not in needed:
+            return cel.In(at_sequence(psi, condition), A)
         case cel.Seq(left, right):
-            if needed <= bound_in(left) and needed.isdisjoint(bound_in(right)):
-                return cel.Seq(at_sequence(left, condition), right)
-            if needed <= bound_in(right) and needed.isdisjoint(bound_in(left)):
+            if needed <= bound_in(left):
+                phi = cel.Seq(at_sequence(left, condition), right)  # what holds of all events holds of the first ones
+                if needed.isdisjoint(bound_in(right)):
+                    return phi
+            elif needed <= bound_in(right) and needed.isdisjoint(bound_in(left)):
                 return cel.Seq(left, at_sequence(right, condition))
         case cel.Filter(psi, other):
             inner = at_sequence(psi, condition)

@@ -601,6 +601,22 @@ def test_the_next_event_is_told_from_the_first_match_of_each_event() -> None:
     assert found["emit"].value == "complete"
 
 
+@pytest.mark.parametrize(
+    ("query", "types_and_x", "taken"),
+    [
+        ("(B ; A) IN C FILTER A.x = 2 OR A.x >= 3", "B0 A0 A3", [0, 2]),
+        ("(A ; A) ; A FILTER A.x = 0 OR A.x = 1", "A0 A1 A0 A0", [0, 2, 3]),
+    ],
+)
+def test_each_step_takes_the_first_event_with_which_a_condition_with_or_can_hold(
+    query: str, types_and_x: str, taken: list[int]
+) -> None:
+    """Also inside IN, and if a variable has events of several steps: bobocep."""
+    events = [{"type": word[0], "x": int(word[1])} for word in types_and_x.split()]
+    answer = predictor("cel").answer(question_on(query, events), choices_of(CHAINS, AXES["cel"]))
+    assert answer == {(taken[-1], tuple(taken))}
+
+
 def test_a_value_that_shows_beside_one_choice_alone_is_kept() -> None:
     """With one match for each first event no guard shows; beside the next event, which fits too, one does."""
     known = predictor("cel")
