@@ -215,6 +215,7 @@ KINDS: Mapping[str, Sequence[tuple[str, Fits]]] = {
     "sase": (
         ("kleene-plus-in-last-place", ends_in_a_kleene_plus_of_a_partition),
         ("one-component", has_one_component),
+        ("runs-that-share-values", has_part(r"{.*\b(\w)\.\w+ [!<>=]+ (?!\1)\w\.")),
     ),
     "sigma-clickhouse": REFUSED,
     "sigma-duckdb": REFUSED,

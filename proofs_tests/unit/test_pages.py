@@ -278,6 +278,7 @@ EXAMPLES: dict[str, dict[str, tuple[str, str, object]]] = {
     "sase": {
         "kleene-plus-in-last-place": ("SEQ(A a, B+ b[]) WHERE [x]", "SEQ(A a, B+ b[]) WHERE a.x > 1", NO_MATCH),
         "one-component": ("SEQ(A a)", "SEQ(A a, B b)", NO_MATCH),
+        "runs-that-share-values": ("SEQ(A a, B b) {b.x > a.x}", "SEQ(A a, B b) {b.x > b.y}", NO_MATCH),
     },
     **{
         f"sigma-{name}": {"a-query-that-the-engine-refuses": ("", "", "error: the engine refuses it")}
