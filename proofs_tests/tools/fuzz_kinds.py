@@ -97,6 +97,13 @@ def is_of_the_same_instants(difference: Json) -> bool:
     return expected == got
 
 
+def counts_a_null(difference: Json) -> bool:
+    """Return whether values are counted of a field that is null in an event, with another answer than an error."""
+    fields = re.findall(r"field: (\w+)", difference["query"])
+    has_null = any(event.get(field, 0) is None for event in difference["events"] for field in fields)
+    return "value_count" in difference["query"] and has_null and not isinstance(difference["got"], str)
+
+
 LOOP = r"( IN \w+)*:?(\+|\{[\d,]+\})"
 NESTED = rf"[+}}]\)?{LOOP}"  # a loop of a loop
 AFTER_A_LOOP = rf"\)+{LOOP}\)* : "  # next after a loop of a group
@@ -220,6 +227,7 @@ KINDS: Mapping[str, Sequence[tuple[str, Fits]]] = {
     "sigma-clickhouse": REFUSED,
     "sigma-duckdb": REFUSED,
     "sigma-eql": (*REFUSED, ("parts-of-texts-with-cased", has_part(r"\|(contains|startswith|endswith)\|cased"))),
+    "sigma-rsigma": (("null-is-a-value", counts_a_null),),
     "sigma-sqlite": (("one-instant-at-once", is_of_the_same_instants),),
     "trino": (
         ("permute-of-one-part", has_part(r"PERMUTE\((\([^()]*\)|[^(),])*\)")),

@@ -200,6 +200,11 @@ def test_a_difference_is_taken_to_the_finding_that_it_fits(capsys: pytest.Captur
     other = [{"at": 1, "events": []}]
     assert printed("sigma-sqlite", difference("", other, "t", "t"))[0] == 0
     assert printed("sigma-sqlite", difference("", other, "t", "u"))[0] == 1
+    counted = {"query": "value_count\n    field: x", "expected": [], "got": other}
+    assert [fuzz_kinds.kind_of("sigma-rsigma", {**counted, "events": [{"x": x}]}) for x in (None, 1)] == [
+        "null-is-a-value",
+        "",
+    ]
 
 
 NO_MATCH: list[Any] = []
@@ -310,8 +315,8 @@ def page_of(engine: str) -> str:
 
 @pytest.mark.parametrize("engine", fuzz_kinds.KINDS)
 def test_each_kind_of_difference_has_a_section_and_an_example(engine: str) -> None:
-    kinds = {kind for kind, _ in fuzz_kinds.KINDS[engine]} - {"equal-times", "one-instant-at-once"}
-    assert set(EXAMPLES.get(engine, {})) == kinds  # the two that are left out depend on times, and are tested above
+    kinds = {kind for kind, _ in fuzz_kinds.KINDS[engine]} - {"equal-times", "one-instant-at-once", "null-is-a-value"}
+    assert set(EXAMPLES.get(engine, {})) == kinds  # those left out depend on the events: tested above
     sections = re.findall("^## (.*)$", page_of(engine), re.MULTILINE)
     assert kinds <= {section.lower().replace(" ", "-") for section in sections}
     for kind, (fits, fits_not, got) in EXAMPLES.get(engine, {}).items():
