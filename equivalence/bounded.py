@@ -1,4 +1,10 @@
-"""Search all streams up to a length for a difference between two CEL formulas, with z3."""
+"""Search all streams up to a length for a difference between two CEL formulas, with z3.
+
+This is for formulas that compare events in ways that no decider supports. For each length, the clauses of the
+definition are written out over all positions, and only the types and values of events are left to z3. So no operator
+has to be encoded in the logic of z3, but the valuations grow exponentially with the length. The interpreter confirms
+each difference: an error here may hide one, but cannot make one up.
+"""
 
 from __future__ import annotations
 
@@ -258,6 +264,7 @@ class SymbolicMeaning:
             case cel.PartitionBy(psi, attribute):
                 for mu, guard in self.meaning(psi, i, j).items():
                     values = [self.S.value(p, attribute) for p in support(mu)]
+                    # Also each value with itself: an absent value, or NaN, equals nothing.
                     yield mu, z3.And(guard, *(compared("=", a, b) for a, b in product(values, repeat=2)))
             case cel.PerKey(psi, names):
                 yield from self._per_key(psi, names, i, j)
@@ -354,6 +361,7 @@ class SymbolicMeaning:
     def _near(self, C: ComplexEvent, attribute: str, width: Fraction) -> Guard:
         """Return the constraint that all events have the attribute, and no two values differ by more than the width."""
         values = [self.S.value(p, attribute) for p in C]
+        # Also each value with itself, so that an event without a value is in no window.
         return z3.And(TRUE if values else FALSE, *(_apart(a, b, width) for a, b in product(values, repeat=2)))
 
 
@@ -489,12 +497,14 @@ def compare(
         solver = z3.Solver()
         for n in range(length):
             solver.add(S.schema_holds(n), *S.in_order(n, order))
+            # The constraints on events stay for longer streams; only the question about this length is taken back.
             solver.push()
             left, right = symbolic.meaning(phi, 0, n), symbolic.meaning(psi, 0, n)
             solver.add(_differs(left, right, level, one_way, symbolic))
             answer = _checked(solver, deadline)
             if answer == z3.sat:
                 model = solver.model()
+                # Asked a second time only to show simpler values; the first model is as good a proof.
                 solver.add([S.plain(p) for p in range(n + 1)])
                 model = solver.model() if _checked(solver, deadline) == z3.sat else model
                 return replayed(phi, psi, S.stream(model, n + 1), one_way, level, True, budget)

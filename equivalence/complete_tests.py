@@ -87,6 +87,7 @@ class MarkedDFA:
     @cached_property
     def characterizing(self) -> tuple[Word, ...]:
         """Return words that distinguish every two states: some word leads from exactly one of them to a final state."""
+        # The empty word comes first: it distinguishes final states from all others.
         found: list[Word] = [()]
         states = range(len(self.steps))
         while unequal := [(p, q) for p in states for q in states if p < q and not self._differ(p, q, found)]:
@@ -127,6 +128,7 @@ def _determinized(automaton: MarkedNFA, budget: Budget) -> tuple[list[dict[Lette
     width = len(automaton.marks)
 
     def successors(states: Subset) -> Iterable[tuple[Letter, Subset]]:
+        # Each letter gets a target, if only the empty set: the W-method needs a complete automaton.
         reached = dict.fromkeys(product(range(len(automaton.types)), (False, True)), 0)
         for letter, targets in automaton.after(states).items():
             reached[letter // width, bool(automaton.marks[letter % width])] |= targets
@@ -283,8 +285,7 @@ class KeyedTests:
             )
         found: dict[tuple[tuple[str, tuple[tuple[str, object], ...]], ...], Stream] = {}
         for case in self.cases:
-            own = len(case.automaton.steps)
-            for word in case.words(None if states is None else max(own, states), budget):
+            for word in case.words(states, budget):
                 S = case.stream(word)
                 if S is None:
                     raise Unsupported("a filter tests the attribute of a window, so no streams were found")

@@ -100,6 +100,7 @@ def judge(
     verdicts = {}
     for name, evaluator in evaluators.items():
         verdict = _verdict(evaluator, phi, stream, output)
+        # If the reference fails, an equal failure is no agreement: somebody has to look at the case.
         wrong = verdict.got is not None and (verdict.got != expected or isinstance(expected, str))
         verdicts[name] = replace(verdict, outcome="disagreed" if wrong else verdict.outcome, expected=expected)
     if any(verdict.outcome == "disagreed" for verdict in verdicts.values()):
@@ -240,6 +241,7 @@ class CampaignPlan:
 
     def make_case(self, index: int) -> tuple[Query, Stream]:
         """Return a random query for this index, with a stream."""
+        # A generator of its own, so that each case can be made alone and in any process.
         return self.maker(Random(f"{self.seed}/{index}"), self.profile, self.nodes, self.events)
 
 
@@ -344,6 +346,7 @@ def campaign(
                 else:
                     _, outcome, found, reason = next(outcomes)
                     summary.reasons.update([reason] if reason else [])
+                    # Neighbouring cases may share a query; what was found by shrinking it once is tried first.
                     last = summary.disagreements[-1:]
                     disagreement = None if found is None else shrunk(plan, index, found, frequent, *last)
                     if checkpoint is not None:

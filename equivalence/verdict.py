@@ -1,4 +1,9 @@
-"""The answers of the deciders: values with their evidence instead of Booleans."""
+"""The answers of the deciders: values with their evidence instead of Booleans.
+
+With a Boolean, "no" and "not decided" would look alike, and nobody could see for which streams an answer holds. So each
+kind of answer is a class, and none can be used as a condition. An answer carries what others need to check it without
+the search: a stream on which the queries differ, or a certificate.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +31,7 @@ class Answer:
         )
 
     def __eq__(self, other: object) -> bool:
+        # `bool` raises on purpose: otherwise `verdict == True` would be False without a word.
         return bool(self) if isinstance(other, bool) else type(self) is type(other) and vars(self) == vars(other)
 
     def __hash__(self) -> int:

@@ -154,6 +154,7 @@ def separate(
     """
     relation: Relation = []
     parents: dict[Pair, tuple[Pair | None, Letter]] = {}
+    # The left is contained in the right exactly if the union of both equals the right.
     start = (automata.left | automata.right if contained else automata.left, automata.right)
     pending = deque(_successors(automata, start, None, parents, known_events))
     number = 0
@@ -202,6 +203,7 @@ def _successors(
     """Return the pairs after one letter that were not reached before."""
     left, right = automata.after(pair[0]), automata.after(pair[1])
     found = []
+    # Sorted, so that of several shortest words the same one is found each time.
     for letter in sorted(left.keys() | right.keys()):
         successor = (left.get(letter, 0), right.get(letter, 0))
         if successor not in parents and not (known_events and automata.event(letter) is None):
@@ -418,6 +420,7 @@ def star_form(
             if not isinstance(found, Separation):
                 B = star(A)
                 psi = to_cel(B, "events", schema, budget) if B.states else _never(phi)
+                # Decided once more, although the construction guarantees it: the answer then has a certificate.
                 return _in_star(phi, psi, schema, budget)
             if (stream := stream_of(found, automata, schema)) is not None:
                 return _sensitive(phi, found, automata, stream, budget)

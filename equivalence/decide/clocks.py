@@ -138,6 +138,7 @@ class PlainClocked:
     @cached_property
     def _compared_later(self) -> list[frozenset[int]]:
         """Return for each state the registers with which a run may still compare before it empties them."""
+        # A value that is never compared again is dropped: otherwise runs that go on alike would count as different.
         asked = [frozenset[int]()] * self.A.states
         changed = True
         while changed:
@@ -275,6 +276,7 @@ class StrategyClocked:
 
     def rank(self, config: Config) -> tuple[Config, tuple[int, ...]]:
         shared, clocks = self.inner.rank(config[0])
+        # The rivals decide too, so only configurations with the same rivals are compared by their clocks.
         return (shared, *config[1:]), clocks
 
 
@@ -310,6 +312,7 @@ def selected(zone: Zone, times: Sequence[int], widest: int) -> Zone:
     for i, row in enumerate(rough):
         for j, bound in enumerate(row):
             row[j] = 0 if i == j else math.inf if bound > widest else max(bound, -widest - 1)
+    # Shortest paths make the bounds tight again, so that zones with the same times are equal matrices.
     n = range(len(rough))
     for k in n:
         for i in n:
@@ -496,6 +499,7 @@ class ClockedComparison:
             if (end := self._end(pair, steps[pair])) is not None:
                 return self._word(pair, steps, end)
             zones = covered.setdefault((pair.known, pair.left, pair.right), [])
+            # With a wider zone the same sets have been followed already, at all times of this one.
             if pair.left == pair.right or any(includes(zone, pair.zone) for zone in zones):
                 continue
             zones.append(pair.zone)
@@ -630,6 +634,7 @@ def earliest_times(count: int, bounds: Iterable[Constraint], step: int) -> list[
     """
     known = [(i, j, bound) for i, j, bound in bounds if math.isfinite(bound)]
     times = dict.fromkeys(range(-1, count), 0)
+    # With more rounds, some bounds form a cycle that pushes the times up for ever: no times satisfy them.
     for _ in range(count + 2):
         changed = False
         for i, j, bound in known:  # time j is at least time i less the bound

@@ -71,6 +71,7 @@ def key_of(phi: Formula, schema: Schema | None = None) -> object:
         case cel.Or() | cel.And():
             return (type(phi).__name__, frozenset(key_of(psi, schema) for psi in _chain(phi, type(phi))))
         case cel.All():
+            # With numbers, unlike OR: ALL of a formula with itself may have two matches of it.
             return ("All", _bag([key_of(psi, schema) for psi in _chain(phi, cel.All)]))
         case cel.Sequencing():
             return (type(phi).__name__, tuple(key_of(psi, schema) for psi in _chain(phi, type(phi))))
@@ -233,6 +234,7 @@ def follows(
             return any(
                 isinstance(d, cel.Correlated)
                 and _same_mentions(d.predicate, P)
+                # Without the schema, which does not have the attributes of the joined event.
                 and entails([_as_one_event(d.predicate)], _as_one_event(P), None, budget)
                 for d in known
             )

@@ -256,6 +256,7 @@ class Measures:
         if any(name.startswith(HIDDEN) for name in names):
             raise Unsupported("an attribute whose name begins with a zero byte cannot be compared")
         entangled = not keys.keys().isdisjoint(widths) or not held.keys().isdisjoint({*widths, TIME})
+        # There are only two Booleans, but the search may give registers any number of different values.
         entangled |= schema is not None and any(schema.attributes.get(name) == "bool" for name in held)
         for test in tests:
             name = tested_attribute(test)
@@ -469,6 +470,7 @@ def alternatives(phi: Formula) -> list[Formula]:
         case cel.Unless(left, right):
             return [rebuilt(phi, [psi, right]) for psi in alternatives(left)]
         case cel.Sequencing() | cel.All() | cel.And():
+            # One pair more than allowed is enough to see that there are too many.
             both = product(alternatives(phi.left), alternatives(phi.right))
             return [rebuilt(phi, pair) for pair in islice(both, ALTERNATIVES + 1)]
     return [phi]
@@ -517,6 +519,7 @@ class Reduction:
         if (truth := self.keys[key]) is None:
             return NOTHING
         in_piece = _all_of(self.measures.keys[key], truth)
+        # The piece has one value: being in it means having the key of the last event, and needs no hidden attribute.
         if self.measures.is_single(truth, key):
             return in_piece
         bit: Predicate = Comparison("=", Attribute(f"{HIDDEN}same {key}"), Constant(True))
@@ -679,6 +682,7 @@ class Reduction:
             case cel.Preference():
                 return rebuilt(phi, [self.reduced(phi.phi, ends, False)])
             case cel.All() | cel.Iteration():
+                # A round, or a side of ALL, may end before the match does.
                 return rebuilt(phi, [self.reduced(psi, False, False) for psi in children(phi)])
             case cel.PerKey(psi, attributes):
                 if not ends:
@@ -731,6 +735,7 @@ class Reduction:
                 else:
                     _, (left, right) = self._register(equation.left.name, equation.right.name)
                     made += dict.fromkeys((cel.Every(A, left), cel.Every(B, right)))
+        # Equations of variables that hold no event are true; a filter needs some condition.
         return reduce(cel.Conjunction, made) if made else cel.Every(WHOLE, pred.Anything())
 
 
@@ -823,6 +828,7 @@ class RealStreams:
         """Return the state after one more event; None if no stream continues in this way."""
         nearest = []
         for before, zone, far in zip(state, self._zones[type_], self._far, strict=False):
+            # Events without a value are in the last zone too, and may come at any time.
             if zone < far and zone > before:
                 return None
             nearest.append(min(before, zone))
@@ -875,6 +881,7 @@ def separate_real(
                 parents[successor] = (parent, letter)
                 pending.append(successor)
 
+    # The left is contained in the right exactly if the union of both equals the right.
     both = automata.left | automata.right if contained else automata.left
     extend((real.start, both, automata.right), None)
     count = 0
@@ -914,6 +921,7 @@ def compare_reduced(
         cases: list[PieceProof] = []
         shortest: tuple[int, Different] | None = None
         doubt: str | None = None
+        # All cases, even after a difference: another case may have a shorter one.
         for keys in cases_of(measures):
             reduction = Reduction(measures, keys, order)
             outcome = _decide_case(phi, psi, left, right, reduction, claim, level, budget)
@@ -945,6 +953,7 @@ def is_reducible(phi: Formula, schema: Schema | None = None, order: Order = "non
         with depth_limited(phi.span):
             expanded = separate_alternatives(cel.expanded(phi))
             measures = Measures.from_formulas((expanded,), schema)
+            # Any case will do: whether an operator is supported does not depend on the keys of the last event.
             require_layers(Reduction(measures, dict.fromkeys(measures.keys), order).reduced(expanded), expanded)
     except (Unsupported, BudgetExceeded):
         return False
@@ -993,6 +1002,8 @@ def _decide_case(
     schema = with_hidden(measures, measures.schema, reduction.has_clocks)
     one_way = claim == "contained"
     reason = ""
+    # The next is tried only if a difference needs an event that may not exist. A proof among known events alone, in the
+    # last try, proves nothing.
     for solver, known_events in ((False, False), (True, False), (True, True)):
         algebra = Algebra([*generators(first), *generators(second), *known], budget, schema, solver)
         if reduction.parts:
@@ -1167,6 +1178,7 @@ def _compare_clocked(
         zones = [real.zones(letter.type) for letter in word]
         S = stream_of_word([e for e in events if e is not None], zones, reduction, held=held)
         return NO_TIMES if S is None else S
+    # Whole seconds first, because they are easier to read.
     for step in (max(1, int(1 / tick)), 1):
         if (times := earliest_times(len(word), bounds, step)) is not None:
             offsets = [t * tick if letter.timed else None for t, letter in zip(times, word, strict=True)]
@@ -1332,11 +1344,13 @@ def _values_in_zones(
     offsets: list[Fraction | None] = [None] * len(zones)
     far = len(widths)
     latest = Fraction(0)
+    # Backwards, because zones are measured from the last event.
     for p in reversed(range(len(zones))):
         zone = zones[p]
         if p == len(zones) - 1:
             offsets[p] = Fraction(0)
             continue
+        # An earlier event is in a window, so this one cannot be too far away by its value: it has none.
         if zone == far and any(z < far for z in zones[:p]):
             continue
         least = latest + tick if strict else latest

@@ -1,5 +1,8 @@
 """Evaluate two queries with the reference evaluator, to confirm a difference or to find one on short streams and
 tables.
+
+Searches are optimized, and may have errors. So no difference is reported that the reference evaluator, which follows
+the definition and shares no code with a search, does not find too. A difference that it denies is an InternalError.
 """
 
 from __future__ import annotations
@@ -125,6 +128,7 @@ def compared(
     with suppress(BudgetExceeded), budget.timed(), Budget(seconds=budget.seconds or SECONDS).timed():
         for S in tables(values((left, right), schema), bound, schema):
             check_time()
+            # The message names only lengths all of whose tables were tried, and the search may stop within a length.
             longest, last = len(S) - 1, len(S)
             try:
                 if (found := difference_on(S, left, right, claim, level)) is not None:

@@ -135,6 +135,7 @@ class SeparationSearch:
             known = known_after(facts, now.known, frozenset(), now.begins)
             if self.before and known is not None:
                 yield frozenset(), SearchState(None, known)
+        # If no thread is open, the matches are settled. More rows matter only if the partition cannot end here.
         elif any(side.open or side.best != side.ended for side in now.threads) or not may_end(facts, now.known):
             yield from self._rows(now, facts)
 
@@ -251,6 +252,7 @@ def shortest_match(q: MatchRecognize, schema: Schema | None, budget: Budget) -> 
     Raises BudgetExceeded, and Unsupported if this cannot be decided.
     """
     anywhere = replace(q, skip=RowSkip("next row"))
+    # A match of the clause is a difference from a clause that never matches, so that the same search finds it.
     nowhere = replace(anywhere, pattern=rows.RowConcatenation(q.pattern, _NEVER))
     found = ClauseComparison(ClausePair.from_clauses(anywhere, nowhere, schema), "contained", "events", schema, budget)
     difference = found.difference("contained")
@@ -511,6 +513,7 @@ class DefineConditions:
             predicate = predicate_of(self.q.conditions[A], [U for U, its in self.q.unions.items() if A in its])
         except Unsupported:
             return False
+        # Without the solver an impossible condition may count as possible: then nothing is reported.
         return not any(one.chosen for one in minterms([predicate], None, self.budget, solver=False))
 
 

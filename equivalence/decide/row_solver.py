@@ -328,6 +328,8 @@ class SymbolicRows:
             for one in self.clauses.left.partition:
                 mine, other = (self.cell(rows.key_name(one), row) for row in (r, after))
                 yield z3.Implies(known, z3.And(mine.kind == other.kind, mine.at == other.at))
+            # Only the first key: later keys order ties. A proof allows any order of ties, and a table is made without
+            # them.
             for order in self.clauses.left.order[:1]:
                 ends = [self.cell(rows.key_name(order.column), end) for end in (r, after)]
                 low, high = reversed(ends) if order.descending else ends
@@ -443,6 +445,7 @@ class SymbolicRows:
         if sign in "+-*" and (self.exact or whole):
             result = _point(NUMBER, {"+": x.at + y.at, "-": x.at - y.at, "*": x.at * y.at}[sign])
         elif (sign == "/" and self.exact) or (sign in "/%" and whole):
+            # SQL rounds quotients towards 0, z3 rounds them down.
             size = z3.ToReal(z3.ToInt(z3.Abs(x.at) / z3.Abs(y.at)))
             truncated = z3.If((x.at < 0) == (y.at < 0), size, -size)
             both = whole or (not self._has_float(left, right) and z3.And(z3.IsInt(x.at), z3.IsInt(y.at)))
@@ -682,6 +685,7 @@ class _Question:
         """Return a minimal contradictory part of `known`; None if no contradiction is proved."""
         if self.answer(known) != z3.unsat:
             return None
+        # Made minimal, because a fact with fewer letters excludes more words, and fewer facts are then needed.
         core = list(self.solver.unsat_core())
         for one in list(core):
             without = [other for other in core if not other.eq(one)]

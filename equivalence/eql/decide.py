@@ -61,6 +61,7 @@ class SlotRule:
         """Return the slots after an event that passes these filters, and the sequence that it completes, or ()."""
         places = list(slots)
         ended: tuple[int, ...] = ()
+        # Later steps first, so that an event moves no sequence by two steps.
         for i in range(len(self.steps) - 1, -1, -1):
             if self.steps[i] not in passes:
                 continue
@@ -213,6 +214,7 @@ def tried_logs(
     """
     if not letters:
         return
+    # Always the same seed, so that the same question gets the same answer.
     rng = Random(0)
     gaps = _gaps_around(queries)
     paths = [path for query in queries if (path := _along(query, number, letters))]
@@ -262,10 +264,12 @@ def keyed_logs(
         for field, value in zip(eql.step_keys(body, step), values, strict=True):
             if fixed.setdefault(field.name, value) != value:
                 return
+        # An event that `until` accepts too would end the sequence.
         passing = [one for one in letters_with(fixed) if number[step.filter] in one.passes and until not in one.passes]
         if not passing:
             return
         added = min(passing, key=lambda one: len(one.passes)), fixed
+        # One object for the steps of a `runs`: below they are recognized by identity.
         path.append(path[-1] if path and path[-1] == added else added)
     others = {field.name for one in queries for field in key_fields(one)} - {f.name for f in key_fields(query)}
 
@@ -554,6 +558,7 @@ def fires_on_some_log(query: eql.EqlQuery, asked: Asked = Asked()) -> Same | Dif
     body = query.body
     if isinstance(body, eql.EventFilter):
         return compare_rules(query, eql.EqlQuery(never, query.pipes), asked)
+    # A log on which the rule fires is a difference from a rule of the same shape that never fires.
     steps = tuple(step if step.missing else replace(step, filter=never) for step in body.steps)
     return compare_rules(query, eql.EqlQuery(replace(body, steps=steps), query.pipes), asked)
 
@@ -946,6 +951,7 @@ class _Comparison:
     def _shortened(self, events: list[Event]) -> Different:
         """Return the log without unneeded events."""
         size = None
+        # Until nothing changes, because an event may become needless when a later one has gone.
         while size != len(events):
             size, i = len(events), 0
             while i < len(events):

@@ -365,6 +365,7 @@ def matching_stream(rng: Random, profile: CelProfile, length: int, phi: Formula)
             if walked := _walk(rng, A, final_after, drawn):
                 rest = stream(rng, profile, length - len(walked), phi)
                 S = Stream([*walked, *rest], profile.schema)
+                # The automaton knows no conditions between events, so the interpreter has to confirm the match.
                 if psi == phi or _matches_at(phi, S, len(walked) - 1):
                     return S
     except BudgetExceeded:  # too large an automaton, or too many valuations: left to chance
@@ -446,6 +447,7 @@ def _drawing(rng: Random, profile: CelProfile, phi: Formula) -> Drawing:
             types = chosen[P] = [*named * (7 * len(asked)), *asked * len(named)] if named else asked
         for n in range(POOL if types else 0):
             yield event(rng, profile.beyond if n % 2 else profile, types)
+        # Reached only if no event was accepted: later steps with this predicate do not try again.
         chosen[P] = ()
 
     return drawn

@@ -1,4 +1,10 @@
-"""Shrink a query and a stream on which two evaluators differ, for as long as they still differ."""
+"""Shrink a query and a stream on which two evaluators differ, for as long as they still differ.
+
+A step takes the first candidate that weighs less and on which the evaluators still differ. `weight` alone decides what
+is smaller. So every descent ends, and generators of candidates may offer anything. A language contributes functions
+(QueryOperations), so that one loop shrinks the queries of all languages. It looks at the query and the stream only, and
+so it also shrinks cases that no generator made.
+"""
 
 from __future__ import annotations
 
@@ -501,6 +507,7 @@ def value_weight(value: Value) -> int:
             return 2 * abs(value) + (value < 0)
         case float():
             if not math.isfinite(value):
+                # More than the weight of any finite float, all of which are below 2^1024.
                 return 1 << 1100
             return 2 * (2 * math.ceil(abs(value)) + (value < 0)) + (not value.is_integer())
         case str():
@@ -596,6 +603,7 @@ class _Search(Generic[Q]):
                     return None
                 if self._accepted(*candidate):
                     return candidate
+            # A way that has just succeeded often succeeds again, so it keeps its turn until it fails.
             self.ways.rotate(-1)
         return None
 
@@ -604,6 +612,7 @@ class _Search(Generic[Q]):
         return (candidate for candidate in candidates if weight(self.language, *candidate) < bound)
 
     def _accepted(self, query: Q, stream: Stream) -> bool:
+        # A digest, because the refused queries and streams themselves would take much memory.
         key = hashlib.blake2b(repr((query, stream.events, stream.schema)).encode(), digest_size=16).digest()
         if key in self.refused:
             return False

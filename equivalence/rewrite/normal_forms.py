@@ -198,6 +198,7 @@ def _disjuncts(phi: core.Formula, nodes: int) -> Disjuncts:
             found = [with_children(phi, [_or(below[0])])]
         case _:
             assert_never(phi)
+    # Equal disjuncts would multiply in the products around them.
     found = list(dict.fromkeys(found))
     check_nodes(sum(map(core.size, found)) + len(found) - 1, nodes, phi)
     return found
@@ -244,6 +245,7 @@ def _popped(phi: core.Formula, nodes: int) -> core.Formula:
         psi = with_children(phi, [_popped(psi, nodes) for psi in children(phi)])
     else:
         atom = _at(phi, path)
+        # This ends, because in both cases one filter less is below.
         passed, failed = _assume_filter(phi, path, True), _assume_filter(phi, path, False)
         assert passed is not None
         psi = core.CoreFilter(_popped(passed, nodes), atom)

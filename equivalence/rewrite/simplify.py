@@ -317,7 +317,7 @@ class _Search:
         if is_decided(phi, self.schema):
             return self._shrink_by_decider(phi, level)
         steps: list[RewriteStep] = []
-        settled: set[Formula] = set()
+        settled: set[tuple[Formula, Level]] = set()
         while not self.ended() and (step := self._part(phi, level, settled, steps) or self._law(phi, level)):
             if step[0] is not None:
                 steps.append(step[0])
@@ -330,15 +330,17 @@ class _Search:
         return None if found is None else (RewriteStep(found[0], phi, found[1], None), found[1])
 
     def _part(
-        self, phi: Formula, level: Level, settled: set[Formula], steps: list[RewriteStep]
+        self, phi: Formula, level: Level, settled: set[tuple[Formula, Level]], steps: list[RewriteStep]
     ) -> tuple[None, Formula] | None:
         """Make one of the largest unary parts of the formula smaller; return the formula, or None. Add the steps to
         `steps`.
         """
         for place in _unary_parts(phi):
-            if place.psi not in settled:
-                smaller, taken = self._shrink_by_decider(place.psi, level if place.blind else "valuations")
-                settled |= {place.psi, smaller}
+            at: Level = level if place.blind else "valuations"
+            if (place.psi, at) not in settled:
+                smaller, taken = self._shrink_by_decider(place.psi, at)
+                # Only the result is settled, and at this level only: the same part may stand at other places.
+                settled.add((smaller, at))
                 if taken:
                     steps += taken
                     return None, place.put(smaller)
@@ -374,6 +376,8 @@ class _Search:
                 return RewriteStep(by, phi, other, verdict.certificate)
             if isinstance(verdict, Different):
                 witnesses.append(verdict.stream)
+                # Most wrong candidates fail on a few streams, and evaluating one is much faster than comparing
+                # automata.
                 known.append((verdict.stream, self._said(phi, verdict.stream, level)))
         return None
 

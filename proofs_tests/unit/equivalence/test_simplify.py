@@ -136,6 +136,11 @@ def test_around_whole_matches_windows_and_partitions_are_decided(query: str, lev
 
 
 @pytest.mark.thorough
+def test_equal_parts_become_smaller_at_each_place() -> None:
+    part, smaller = (f"({psi} ; B FILTER A.x < B.x)" for psi in ("(A UNLESS (B ; A))", "(A UNLESS B)"))
+    assert short(f"{part} ; {part}") == f"{smaller} ; {smaller}"
+
+
 def test_what_and_filter_and_project_look_at_is_kept() -> None:
     """At the level of events too: AND compares valuations, and a filter around looks at X."""
     for query in (
