@@ -79,6 +79,7 @@ class KeyOracle:
     def meaning(self, phi: cel.Formula, i: int, j: int) -> Valuations:
         """Return the valuations of phi over the stream from i to j. Raises BudgetExceeded, Unsupported."""
         if (key := (id(phi), i, j)) not in self._known:
+            # The table is by identity, and the identity of a formula that is gone could be given to another.
             self._alive.append(phi)
             self._known[key] = self._computed(phi, i, j)
         return self._known[key]
@@ -118,6 +119,7 @@ def following(oracle: Asked, p: int) -> int:
 
 def alone(S: Stream, C: ComplexEvent) -> Stream:
     """Return the stream with every event outside C changed to a type that no formula uses; attributes stay."""
+    # Attributes stay, because a window or key may look at any event; with the type "" no step can take it.
     return Stream(S[p] if p in C else Event("", S[p].attributes) for p in range(len(S)))
 
 
@@ -338,6 +340,7 @@ def _parts(
     mu: Valuation, lefts: Iterable[Valuation], rights: Iterable[Valuation]
 ) -> Iterator[tuple[Valuation, Valuation]]:
     """Yield the pairs of a left and a right valuation whose union is mu."""
+    # Only parts of mu can be joined to mu, and they are few, so the quadratic loop below is short.
     fitting = ordered(nu for nu in rights if nu <= mu)
     for one in ordered(nu for nu in lefts if nu <= mu) if fitting else ():
         for two in fitting:

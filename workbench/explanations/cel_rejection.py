@@ -227,6 +227,7 @@ class _Relaxing:
         if not self.types:
             return cel.EventAtom(ANY)
         each: list[cel.Formula] = [
+            # Under a variable that no text can name: the type itself as a variable would satisfy filters on that type.
             cel.Project(frozenset({ANY}), cel.In(cel.EventAtom(name), ANY)) for name in self.types
         ]
         return reduce(cel.Or, each[1:], each[0])
@@ -281,6 +282,7 @@ def violation(point: RelaxationPoint, phi: cel.Formula, place: cel.Formula, node
             widest, others = ((i, b) for b in ends), ((a, b) for b in ends for a in ends if a <= b)
             within = chain(widest, others)  # the widest suffice, except for START, STRICT and the like
             found = next((other for a, b in within for other in supports(right, a, b, oracle)), C)
+            # Without attributes that only the search has added.
             own = {p: [name for name in S[p].attributes if not name.startswith(ONE_KEY)] for p in sorted(found)}
             said = ", ".join(event(p, S, names) for p, names in own.items() if names)
             match_ = f"{braces(found)} is a match of it"
@@ -335,8 +337,10 @@ KEEPING = cel.In | cel.Narrowing | cel.Unless | cel.PerKey
 
 def miscounted(phi: cel.Formula, C: ComplexEvent) -> tuple[cel.Formula, str, str] | None:
     """If phi cannot have as many events as C, return the responsible part, its clause and the message; else None."""
+    # Operators that keep the number of events are no reason for it; the message names the part that decides.
     while isinstance(phi, KEEPING):
         phi = children(phi)[0]
+    # So far beyond C that the next larger possible number is found too: a round more adds at most all atoms.
     most = len(C) + sum(isinstance(psi, cel.EventAtom) for psi in cel.subformulas(cel.expanded(phi)))
     possible = counts(phi, most)
     if not possible or len(C) in possible:
@@ -486,6 +490,7 @@ def reject(phi: cel.Formula, C: ComplexEvent, n: int, S: Stream, predicates: Pre
         return Rejection(known, None, nearest)
     gave_up = False
     shapes = {phi: of_one, cel.expanded(phi): cel.expanded(of_one)}
+    # As written first, so that reasons name the user's own operators; the expansion is a second chance.
     for at, (shown, psi) in product(dict.fromkeys((n, last)), shapes.items()):
         search = _Search(psi, C, at, T, predicates, shown)
         if found := search.smallest():
@@ -588,6 +593,7 @@ class _Search:
     def _renew(self) -> None:
         self.alone = BoundedOracle(self.own, SEARCH, self.steps, self.predicates)
         self.whole = BoundedOracle(self.S, SEARCH, self.steps, self.predicates)
+        # Half as much after each time that it was used up, so that the search ends within about twice these steps.
         self.steps = self.steps // 2 + 1
 
     def smallest(self) -> tuple[tuple[Reason, ...], Derivation] | None:
@@ -607,6 +613,7 @@ class _Search:
         return None
 
     def _within(self, level: Sequence[RelaxationPoint]) -> tuple[tuple[Reason, ...], Derivation] | None:
+        # If even with all points of the level dropped C is no match, no smaller choice of them can make it one.
         if not self._matches(level):
             return None
         chosen = next(self._few(level), None) or self._minimal(level)

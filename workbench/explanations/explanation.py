@@ -172,6 +172,7 @@ def tree_of(
 ) -> ExplanationStep:
     """Return a tree of another kind as a tree of steps. `step` makes a step from a node and the steps below it."""
     made: dict[int, ExplanationStep] = {}
+    # In reverse preorder children come before their parents; recursion would fail on the derivation of a long loop.
     for node in reversed(list(subtrees(root, below))):
         made[id(node)] = step(node, tuple(made[id(child)] for child in below(node)))
     return made[id(root)]

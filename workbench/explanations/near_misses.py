@@ -244,6 +244,7 @@ class _Search:
                 predicates.append(P)
         masks = classify(predicates, self.S)
         found: dict[int, tuple[int, int]] = {}
+        # Once for each different mask, which are few, and not for each event.
         for mask in set(masks):
             of = [sum(1 << k for k, bits in enumerate(kind) if mask & bits) for kind in (takes, forbids)]
             found[mask] = of[0], of[1]
@@ -363,6 +364,7 @@ class _Search:
                 if alive[k] is not None and k == len(found.deepest):
                     found.killed = p
                 alive[k] = None
+        # Collected first: an event takes one step of a partial match, so what it makes must not take it again.
         new: dict[int, tuple[int, ...]] = {}
         for k in range(len(self.steps)):
             if taken >> k & 1:
@@ -379,6 +381,7 @@ class _Search:
                 found.looping[k] = events
             if alive[k] is None or (k < len(self.steps) and self.steps[k].next_to):
                 alive[k] = events
+                # A partial match of this depth lives again, so the forbidden event was not what stopped it.
                 found.killed = None if k >= len(found.deepest) else found.killed
             if k > len(found.deepest):
                 found.deepest = events
@@ -392,6 +395,7 @@ class _Search:
             return False
         for a, width in scope.widths:
             value = self.S[p].get(a)
+            # An event without a value is in no match, but does not end the window for the events after it.
             if value is not None and self._admitted[p] and not within_width(width, [self.S[start].get(a), value]):
                 return False
         return True

@@ -162,6 +162,7 @@ def relaxations(queries: Iterable[sase.SaseQuery]) -> Iterator[tuple[sase.SaseQu
     Each item has the query, the texts of the restrictions that are left out, and the query without them.
     """
     known = [(q, restrictions(q)) for q in queries]
+    # By size over all blocks of a union, so that the first set that helps is a smallest one.
     for n in range(1, max((len(found) for _, found in known), default=0) + 1):
         for q, found in known:
             for left_out in combinations(found, n):
@@ -323,6 +324,8 @@ class SaseRuns:
         def find(
             part: sase.SaseQuery, on: Stream, reading: Reading, budget: Budget, operations: Operations
         ) -> Iterable[Bindings]:
+            # The streams that queries of a program make exist only during evaluation; they are kept here for
+            # explanations.
             read[id(part)] = on
             return moves.bindings(part, on, reading, budget, operations)
 
@@ -487,6 +490,8 @@ class SaseRuns:
         moves.
         """
         start = NfabConfiguration(runs.A.initial, min(p for _, at in M for p in at))
+        # Each configuration once: runs that reach the same one go on alike, and the step before it is enough to tell
+        # one run.
         before: dict[NfabConfiguration, tuple[NfabConfiguration, moves.NfabStep] | None] = {start: None}
         best, farthest, pending = start, (0, 0, 0), [(start, 0)]
         while pending:

@@ -530,6 +530,7 @@ class CelVariant:
         if self.choices["overlap"] not in BACKTRACKING:
             return self.meaning(phi, 0, j)
         found, i = set(), 0
+        # From the beginning for each j: what a search takes depends on where the match before it ended.
         while i <= j:
             mu, end = next(self.backtrack(phi, i), (None, i))
             if mu is not None and end == j:
@@ -659,9 +660,12 @@ class CelVariant:
                         case "any":
                             allowed = True
                         case "strict":
+                            # With shared steps the right part may begin at k itself, so "the next event" is k or k + 1.
                             near = bool(mu1) and last(mu1) == k and bool(mu2) and start <= max(since, k + 1)
                             allowed = near and not self.begins(right, since, start, j, mu1, guard)
                         case "next-from-left" | "next-from-right" | "nearest":
+                            # Another end of the left part after k, from which the right part could begin no later than
+                            # it does.
                             ends = (b for b in range(k + 1, start + 1) if self.soonest(phi, b) <= start)
                             allowed = (
                                 contiguity == "next-from-right" or not self.begins(right, since, start, j, mu1, guard)
@@ -893,6 +897,7 @@ class CelVariant:
         """Return whether a predicate is true of one event, or of a tuple with one event for each attribute in it."""
         if len(events) == 1:
             return self.conditions.satisfied(P, lambda a: events[0].get(a.name), events[0].type)
+        # As in the definition: attributes are asked for in the order of their mentions.
         remaining = iter(events)
         return self.conditions.satisfied(P, lambda a: next(remaining).get(a.name))
 
@@ -936,6 +941,7 @@ class CelVariant:
             case _:
                 return False
         if self.choices["spans"] == "64-bit" and isinstance(difference, int):
+            # Two's complement, into which subtraction in 64 bits wraps.
             difference = (difference + 2**63) % 2**64 - 2**63
         if how == "tumbling":
             return width > 0 and begin // width == end // width

@@ -99,6 +99,7 @@ def choices_of(hypothesis: Mapping[str, str], of: Mapping[str, Axis]) -> Choices
 def _value(axis: Axis, hypothesis: Mapping[str, str], of: Mapping[str, Axis]) -> str:
     if axis.name in hypothesis:
         return hypothesis[axis.name]
+    # Only if no axis has the short name itself: `seq` is then about `;` alone, and `seq@cseq` has to be named.
     general = hypothesis.get(axis.base) if axis.base not in of else None
     return general if general is not None and allows(axis, general) else axis.default
 
@@ -259,6 +260,7 @@ def moves_events(S: Stream, how: str) -> bool:
     Raises Unsupported if times cannot be compared.
     """
     times = [S[p].get(TIME) for p in range(len(S))] if how != "arrival" else []
+    # A stream without any time keeps its order: there is nothing to sort by.
     if not times or times.count(None) == len(times):
         return False
     if len({kind(t) for t in times if t is not None}) > 1 or any(t is None or t != t for t in times):
@@ -271,6 +273,7 @@ def _moved(m: Match, places: Sequence[int]) -> Match:
     """Return a match with the original positions of its events, reported when all of them have arrived."""
     events = tuple(sorted(places[p] for p in m.events))
     bindings = m.bindings and tuple((A, tuple(sorted(places[p] for p in some))) for A, some in m.bindings)
+    # At the last arrival, because an engine cannot report a match before all its events have come.
     return replace(m, at=max((places[m.at], *events)), events=events, bindings=bindings)
 
 
@@ -332,6 +335,7 @@ def apart(found: list[Match], overlap: Overlap) -> list[Match]:
         "leftmost-latest": lambda m: (m.events[:1], -m.at, -len(m.events), [-p for p in m.events]),
     }
     for m in sorted(found, key=order.get(overlap, lambda m: (m.at, m.events))):
+        # Bindings of one set of events are one match: the second one must not be rejected by the first.
         if m.events not in taken and m.events:
             match overlap:
                 case "past-last" | "to-next" | "leftmost-longest" | "leftmost-latest":
@@ -392,6 +396,7 @@ def _best(found: list[Match], group: Any, order: Any) -> list[Match]:
     for _, some in groupby(sorted(found, key=group), key=group):
         matches = list(some)
         first = min(map(order, matches))
+        # All with the best order: several bindings of one complex event stand or fall together.
         result += [m for m in matches if order(m) == first]
     return result
 
@@ -569,6 +574,7 @@ class ConditionVariant:
     def __init__(self, choices: Choices) -> None:
         self.choices = choices
         self.truncates = choices.get("integer-division") == "truncating"
+        # Most hypotheses are about other things; for them the shared code saves the three-valued logic below.
         self.as_defined = all(choices.get(axis.name, axis.default) == axis.default for axis in CONDITIONS)
 
     def satisfied(self, predicate: Predicate, value_of: ValueOf, type_: str = "") -> bool:

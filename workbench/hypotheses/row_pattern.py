@@ -76,6 +76,7 @@ def over_values(e: Any, length: int) -> Any:
     match e:
         case rows.RowColumn() | rows.Logical(offset=0) if length:
             e = rows.Logical("LAST", e) if isinstance(e, rows.RowColumn) else e
+            # The first value that is not NULL, going from row to row: SQL itself says what such an engine does.
             return rows.Coalesce(tuple(replace(e, offset=k) for k in range(length)))
         case rows.Physical() | rows.Logical() | rows.RowAggregate() | rows.Count():
             return e
@@ -131,6 +132,7 @@ class Departure:
         watch, start, last = interpreter.RowStepBudget(budget.valuations), 0, self.before
         answer: list[NumberedMatch] = []
         for places in parts:
+            # `start` is bound as a default, since the loop changes it before a lazy measure may call this.
             shows: Looks = lambda f, start=start: self.shows(f, whole, start)  # type: ignore[misc]  # noqa: E731
             looks: Looks = lambda f, start=start: self.looks(f, whole, start)  # type: ignore[misc]  # noqa: E731
             made = self.output(q, S, self.reading, shows, parts)
@@ -245,6 +247,7 @@ def any_sequence(p: Any) -> Any:
 def in_the_match(f: Frame, table: Sequence[Row], start: int) -> Frame:
     """Let PREV and NEXT see only the rows of the match."""
     inside = range(f.start, f.start + len(f.labels))
+    # Rows outside become rows of NULLs: positions stay, and what looks there finds no value.
     return replace(f, partition=[row if r in inside else {} for r, row in enumerate(f.partition)])
 
 
@@ -486,6 +489,7 @@ def departure(choices: Choices) -> Departure:
         if "clause" in changes and made.clause is not as_it_is:
             changes["clause"] = _both(made.clause, chosen.clause)
         if "meaning" in changes and made.meaning is not LookingMeaning:
+            # Each class changes one method and calls the next by `super`, so classes of both combine two departures.
             changes["meaning"] = type("BothMeanings", (chosen.meaning, made.meaning), {})
         made = replace(made, **changes)
     return made

@@ -468,6 +468,7 @@ def change_thresholds(rule: SigmaRule, choices: Choices, documents: Mapping[str,
     elif rule.kind == "value_percentile" and choices["percentile-condition"] == "ignored":
         thresholds = ()
     elif choices["several-rules"] == "sequence" and rule.kind == "event_count" and len(rule.rules) > 1:
+        # The last rule stands once for each time that it is counted, so the sequence asks for so many events of it.
         more = max(int(thresholds[0][1]) - 1, 0)
         parts: tuple[Any, ...] = (rule.rules, rule.keys, rule.values)
         rules, keys, values = (part + part[-1:] * more for part in parts)
