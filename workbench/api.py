@@ -110,6 +110,8 @@ def read_query_and_events(query: Any, events: Events | str | Path, language: str
             own = _stream_of_documents(given, nulls)
         S = as_stream(events, default_type=lang.row_type, keep_fields=nulls) if own is None else own
         needed = attributes_in(lang, tree) if S.unread and lang.syntax.reads_documents else ()
+        # The plain reader left a field out that the query needs, such as a list: read as documents, each element has a
+        # name.
         if (needed is None or S.unread.keys() & needed) and given is not None:
             S = _stream_of_documents(given, nulls)
     if S.schema is not None:
@@ -208,6 +210,7 @@ def _foreign_sign(language: Language[Any], text: str, error: Span | None) -> tup
         signs = [] if found is None else [found[0]] if found[0].isalnum() else list(accumulate(found[0]))
         if found is not None and (following := re.match(r"\w+(?:\s+\w+|\s*\()", text[start:])) is not None:
             signs.append(" ".join(following[0].replace("(", " (").split()))
+        # The longest first: "||" has a hint of its own, and "|" another one.
         for sign in sorted(signs, key=len, reverse=True):
             if sign == "like":  # CEL also has `like`, so the error is in the pattern after it
                 continue
@@ -507,6 +510,7 @@ def _count(language: Language[Any], query: Any, S: Stream, want: Want, workers: 
     if made.batches is None:
         return len(made.unsorted(S))
     running = with_workers(made.batches, workers)
+    # `with_workers` may return another evaluator, which does not know this yet.
     running.needed = made.batches.needed
     try:
         return running.count_all(S)
@@ -518,6 +522,7 @@ def _count(language: Language[Any], query: Any, S: Stream, want: Want, workers: 
         check_time()
         if want.evaluator is not None or made.evaluator != COMPILED:
             raise
+        # With no events, `plan` does not choose the compiled evaluator, which has just exceeded the budget.
         return _count(language, query, S, replace(want, events=0), workers)
 
 
@@ -578,6 +583,7 @@ def compile(
     made = plan_query(query, language, schema, chosen, evaluator, selection, batches=True)
     with errors_in(_text_of(query)):
         if made.batches is None:
+            # The last candidate is the most general one, so its reason is about the query.
             raise list(made.why_not.values())[-1]
     running = with_workers(made.batches, workers)
     running.needed = attributes_in(made.language, made.query)

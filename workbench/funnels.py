@@ -189,6 +189,7 @@ class Funnel:
         values = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
         codes = values.indices.fill_null(len(values.dictionary)).to_numpy(zero_copy_only=False)
         names = [*values.dictionary.to_pylist(), None]
+        # Stable, so that values of equal frequency keep the order of the stream.
         order = np.argsort(-np.bincount(codes, minlength=len(names)), kind="stable")
         return {names[code]: self._count(begun[codes == code]) for code in order if (codes == code).any()}
 
@@ -274,6 +275,8 @@ class Funnel:
     def _count(self, keys: np.ndarray | None) -> tuple[StepCount, ...]:
         """Return the counts of the steps over these keys; None: over all keys."""
         levels, n = self._levels if keys is None else self._levels[keys], len(self.question.steps)
+        # Summed from the highest level down, since a key that reached step 3 has reached steps 1 and 2; level 0 is left
+        # out.
         reached = np.bincount(levels, minlength=n + 1)[:0:-1].cumsum()[::-1].tolist()
         counts = []
         for i, step in enumerate(self.question.steps):
@@ -339,6 +342,7 @@ class Funnel:
     def _why_no_further(self, code: int, chain: Sequence[int]) -> str:
         question, k = self.question, len(chain)
         step = question.steps[k].text
+        # Read again for this key: rows that take part in no chain were not kept, but they may be the reason.
         found = _read_rows(question, self._source, self._keys, prune=False, key=code)
         grouped = max((group for _, group in found.rows.groups()), key=lambda group: len(group.rows))
         if _reads_by_time(question):
@@ -474,6 +478,7 @@ class _Source:
             if (opened := self._open_parts({by})) is None or not pa.types.is_integer(next(opened[1]).table[by].type):
                 return None
             self._needed.add(by)
+            # The metadata tell the bounds without reading the column; `_read_rows` checks them.
             if (said := bounds_in_parquet(self.path, by)) is not None:
                 return said
         column = _column(self.key_events(by), by, "the key")
@@ -538,6 +543,7 @@ def _answer(question: FunnelQuestion, source: _Source, ordered: bool = False) ->
     chains = None
     if question.mode is None:
         places = np.concatenate(positions)
+        # Half the memory where it suffices: there is a number for each key, of which there may be very many.
         starts = np.zeros(len(levels) + 1, np.int32 if len(places) < 2**31 else np.int64)
         np.cumsum(levels, out=starts[1:])
         own = None if times is None else _joined(moments) if times.name == axis.name else times.take(places)
@@ -577,6 +583,7 @@ def _read_rows(
             valid = own if valid is None else valid & own
         rows.add(first, numbers, axis.values, masks, valid, least=keys.least, bits=bits)
         if prune and not rows.ascending:
+            # Which rows can be left out is decided in ascending times only; so everything is read once more.
             return _read_rows(question, source, keys, prune=False)
         if measured is not None:  # if the window is on the same attribute, `rows` already has the values
             times.append(replace(measured, values=measured.values[:0]) if measured.name == axis.name else measured)

@@ -69,6 +69,7 @@ class Page:
     def _repr_html_(self) -> str:
         return (
             f'<iframe title="{escape(self.title)}" style="width: 100%; height: {self.height}px; border: 0" '
+            # Without allow-same-origin: the page's script must not reach the notebook around it.
             f'sandbox="allow-scripts" srcdoc="{escape(self.text)}"></iframe>'
         )
 

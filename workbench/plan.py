@@ -588,6 +588,7 @@ def require_events_fit(S: Stream, schema: Schema, others: bool = False) -> None:
     else:
         for n, event in enumerate(S):
             _require_event_fits(event, n, schema, others)
+    # A stream with further attributes fits this caller only, so the next one has to check again.
     S.fits = not others
 
 
@@ -722,6 +723,7 @@ def _reach(phi: Formula, below: list[Found], inherits: bool) -> Found:
         case cel.ContiguousSeq():
             left, right = below
             if inherits and left and right and not left.widths and not right.widths:
+                # The left side ends right before the right one begins, so their windows of events follow each other.
                 return ReachBounds(left.events + right.events)
             return None
         case cel.Restriction() | cel.Iteration() | cel.Sequencing() | cel.Combination() | cel.Unless():

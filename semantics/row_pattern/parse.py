@@ -727,8 +727,9 @@ def _other_query(rest: str) -> str | None:
 
 
 def _outside_brackets(text: str, span: Span, tokens: Sequence[Token]) -> str | None:
-    """Return the error if a clause or PATTERN lacks its opening bracket or the word before it. ¶ Return None if it does
-    not.
+    """Return the error if a clause or PATTERN lacks its opening bracket or the word before it.
+
+    Return None if it does not.
     """
     if text.startswith("(", span.start) and tokens:
         return None

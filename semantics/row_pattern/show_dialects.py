@@ -155,7 +155,7 @@ def _is_whole_cast(e: rows.Expression) -> TypeGuard[rows.Cast]:
 
 
 def _own_add_months(e: rows.Expression, target: SqlDialect) -> rows.Expression:
-    """Return a call of ADD_MONTHS with the dialect's meaning. ¶ Return other expressions unchanged."""
+    """Return a call of ADD_MONTHS with the dialect's meaning; return other expressions unchanged."""
     if not isinstance(e, rows.RowCall) or e.function != "ADD_MONTHS":
         return e
     return add_months(e.arguments, target, e.span or Span(0, 0))
@@ -538,10 +538,9 @@ def _plain_join(e: rows.Expression) -> rows.Expression:
 
 
 def _own_list(e: rows.Expression, target: SqlDialect) -> rows.Expression:
-    """Return an aggregate of a list with WITHIN GROUP, in dialects that order lists so. ¶ Other aggregates stay as they
-    are.
+    """Return an aggregate of a list with WITHIN GROUP, in dialects that order lists so.
 
-    The result is a column whose name is the text of the aggregate.
+    Other aggregates stay as they are. The result is a column whose name is the text of the aggregate.
 
     Raises Unsupported for ARRAY_AGG of Oracle, and for an order that Flink's lists do not have.
     """

@@ -577,6 +577,7 @@ class FuzzArguments:
         )
         if self.held_choices:
             left = PolicyEvaluator(self.known_language, tuple(self.held_choices.items()))
+            # The plain definition knows no choices, so it would dispute every answer that follows the policy.
             plan = replace(plan, left=left, second_opinion=None)
         if self.consuming is not Consumption.NONE:  # the second opinion does not support these
             plan = replace(plan, left=definition(self.known_language, consumption=self.consuming), second_opinion=None)

@@ -251,6 +251,7 @@ def takes(kind: type[T]) -> Callable[[Callable[[T], Any]], Callable[..., Any]]:
         def wrapped(**values: Any) -> Any:
             return command(_build_arguments(kind, values))
 
+        # Decorators apply from the innermost out, so the last parameter comes first to keep the order in --help.
         for parameter in reversed(list(_parameters(kind))):
             wrapped = parameter(wrapped)
         return wrapped

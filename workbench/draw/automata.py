@@ -165,8 +165,9 @@ def _select_other_types(alphabet: Alphabet) -> frozenset[int]:
 
 
 def _label_types(alphabet: Alphabet, types: frozenset[int]) -> Iterator[str]:
-    """Yield texts for the letters of the alphabet with these numbers, grouped by event type. ¶ A letter is an event
-    type together with conditions.
+    """Yield texts for the letters of the alphabet with these numbers, grouped by event type.
+
+    A letter is an event type together with conditions.
     """
     of: dict[str | None, list[int]] = {}
     for a, minterm in enumerate(alphabet.types):
@@ -375,6 +376,7 @@ def _text(
         f"States: {len(edges)}",
         *(f"Start: {q}" for q in initial),
         " ".join((f"AP: {len(propositions)}", *map(_quoted, propositions))),
+        # The format has no acceptance for finite words; a comment in the file says how it is meant.
         "acc-name: Buchi",
         "Acceptance: 1 Inf(0)",
         f"properties: trans-labels explicit-labels state-acc{properties}",
@@ -510,6 +512,7 @@ def preference_tree(q: MatchRecognize, S: Stream, place: int, title: str) -> Dia
     traced = Traced(made.q, partition, s, visible, number, STANDARD, RowStepBudget(BUDGET.valuations))
     match: Labelling = ()
     with suppress(BudgetExceeded):  # then the tree has the attempts until then
+        # With a budget of its own: finding the match must not use up the steps that the tree needs.
         match = next(replace(traced, watch=RowStepBudget(BUDGET.valuations)).labellings(made.q.pattern, ()), ())
     traced.attempts.clear()
     if len(match) > MOST_ROWS:
@@ -517,6 +520,7 @@ def preference_tree(q: MatchRecognize, S: Stream, place: int, title: str) -> Dia
             f"the match at row {place} has {len(match)} rows, and a tree of more than {MOST_ROWS} cannot be read; "
             "take a part of the table"
         )
+    # Room for the match is set aside first, because the tree always shows it.
     tree = _Tree(traced, next(its for its in made.partitions if place in its), made, MOST_NODES - len(match))
     is_all = True
     try:

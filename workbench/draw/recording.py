@@ -219,6 +219,8 @@ class Recorded(Generic[N]):
         """Record a node at step n, after the nodes below it, unless they are recorded."""
         pending = [root]
         while pending:
+            # It stays on the stack until the nodes below it have numbers: a union may be deeper than Python's
+            # recursion.
             node = pending[-1]
             unknown = [child for child in self._below(node) if id(child) not in self._number]
             if id(node) not in self._number and unknown:
@@ -311,6 +313,7 @@ class UnwindowedRun:
             graph.link(node, D.first[node], "first", n)
             if D.last[node] != D.first[node]:
                 graph.link(node, D.last[node], "last", n)
+        # `next` of an old node can change, since a list grows at its end; only new links are drawn.
         for node, following in enumerate(D.next):
             if following >= 0 and (node >= len(self._next) or self._next[node] != following):
                 graph.link(node, following, "next", n)
@@ -501,6 +504,7 @@ def _find_first_matches(run: DrawnRun, n: int, output: OutputName) -> tuple[tupl
             return tuple(found.values()), True
         events = tuple(sorted({p for _, p in mu}))
         match = Match(n, events, bindings_of(without_marks(mu)) if output == "valuations" else None)
+        # The first path represents a match that several paths have.
         found.setdefault(match, RecordedMatch(match, path))
     return tuple(found.values()), False
 

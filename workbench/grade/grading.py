@@ -175,6 +175,7 @@ def exercises(file: Path = FILE) -> Mapping[str, Exercise]:
         one = _exercise(parse_json(line, where), where)
         if one.id in found:
             raise InputError(f"{where}: there is another exercise {one.id!r}; give each exercise its own id")
+        # The course's own file is checked by the tests, and checking would delay every command.
         if file != FILE and one.answers:
             one.require_usable()
         found[one.id] = one
@@ -381,6 +382,8 @@ def _compared(exercise: Exercise, lang: Language[Any], answers: Sequence[Any], a
                     return Right("decided")
                 case Bounded(length):
                     return Right("bounded", length)
+                # If an earlier right answer could not be compared, the answer may equal that one, so a difference
+                # decides nothing yet.
                 case Different(S, _, _, _, shortest) if undecided is None:
                     return _wrong(lang, answers, answer, S, shortest, "decided")
                 case Undecided(reason):
@@ -399,6 +402,7 @@ def _compare_on_short_streams(
 
     The values are those that the exercise lists, and those next to constants of the answer.
     """
+    # Only constants that the model lacks: the exercise's own values already tell its constants apart.
     extra = _near(_integers(lang, answer) - _integers(lang, answers[0]))
     values = {
         name: sorted({*given, *extra} if all(type(v) is int for v in given) else given)
@@ -451,6 +455,7 @@ def _wrong(
     wanted, yours = _matches(lang, answers[0], S), _matches(lang, answer, S)
     if wanted == yours:
         raise InternalError(f"answer and model were found different on {list(S)}, but have the same matches there")
+    # The last difference: on a shortest stream it is at the end, because no shorter stream shows one.
     at = max(n for n, _ in wanted ^ yours)
     there = Difference(S, *(tuple(sorted(events for n, events in found if n == at)) for found in (wanted, yours)))
     warnings = tuple(problem.hinted for problem in lang.syntax.problems(answer, S.schema) if problem.rule == "unbound")

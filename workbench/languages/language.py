@@ -866,6 +866,7 @@ class Language(Generic[F]):
     def __reduce__(self) -> tuple[Callable[[str], Language[Any]], tuple[str]]:
         from cerify.languages import language_named
 
+        # By name: a language has functions that cannot be pickled, and workers have the same registry.
         return language_named, (self.name,)
 
     def operations(self) -> QueryOperations[F] | None:

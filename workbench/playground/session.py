@@ -125,6 +125,7 @@ def compare_on_short_streams(left: ComparedQuery, right: ComparedQuery, budget: 
                 if set(cel.evaluators.matches(phi, S)) != set(cel.evaluators.matches(psi, S)):
                     return replayed(phi, psi, S, False, "events", False, budget)
     except BudgetExceeded:
+        # Not all streams of the present length were tried when time was over.
         return max(0, length - 1)
     return length
 
@@ -196,6 +197,7 @@ def _read_csv(text: str, row_type: str | None) -> tuple[list[list[str]], set[str
         )
     stream_in(PASTED, header, rows, [f"line {line}" for line in lines[1:]])
     first = header.index(TYPE)
+    # The column of the type comes first, as in the page's own table.
     return [[row[first], *row[:first], *row[first + 1 :]] for row in (header, *rows)], set()
 
 

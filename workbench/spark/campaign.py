@@ -229,6 +229,8 @@ class Folder:
 def write(rows: Iterable[Row], schema: pa.Schema, path: Path) -> None:
     """Write a file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    # Beside the file, since a rename is atomic within one file system only; a leading dot hides it
+    # from readers such as Spark.
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     pq.write_table(pa.Table.from_pylist(list(rows), schema), beside, compression="zstd")
     os.replace(beside, path)
@@ -308,6 +310,7 @@ def limited_memory(mebibytes: int | None) -> Iterator[None]:
         yield
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    # Beyond what the process has now: its address space already includes imports and compiled code.
     most = psutil.Process().memory_info().vms + mebibytes * 2**20
     resource.setrlimit(resource.RLIMIT_AS, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
     try:
@@ -334,9 +337,11 @@ class Notes:
 
     def begin(self, index: int, evaluator: str) -> None:
         """Record the case and the evaluator that will be called next."""
+        # Overwritten in place and padded: opening a file for each call would cost more than small cases.
         os.pwrite(self._file, json.dumps([self._run, index, evaluator]).ljust(200).encode(), 0)
         if time.monotonic() - self._armed > REARMED:
             self._armed = time.monotonic()
+            # A thread in C, since a signal handler of Python does not run while an evaluator is in a compiled loop.
             faulthandler.dump_traceback_later(self._watched, exit=True, file=self._stacks)
 
     def end(self) -> None:
@@ -442,6 +447,7 @@ class Work:
         folder = Folder(Path(self.path))
         ended = folder.begun / f"{self.run}.ended"
         try:
+            # Another worker has found a reason to stop; ranges that are not begun are then left out.
             if ended.exists():
                 return ended.read_text(encoding="utf-8")
             if (begin, end) not in folder.done():  # done already if Spark took its task for lost
@@ -575,6 +581,7 @@ def _closed(engine: Engine, before: Any, number: int, frame: FrameType | None) -
     engine.close()
     if callable(before):
         before(number, frame)
+    # Not sys.exit, which raises an exception that an evaluator or the loop of the worker could catch.
     os._exit(128 + number)
 
 
