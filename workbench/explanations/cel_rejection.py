@@ -228,7 +228,8 @@ class _Relaxing:
             return cel.EventAtom(ANY)
         each: list[cel.Formula] = [
             # Under a variable that no text can name: the type itself as a variable would satisfy filters on that type.
-            cel.Project(frozenset({ANY}), cel.In(cel.EventAtom(name), ANY)) for name in self.types
+            cel.Project(frozenset({ANY}), cel.In(cel.EventAtom(name), ANY))
+            for name in self.types
         ]
         return reduce(cel.Or, each[1:], each[0])
 
