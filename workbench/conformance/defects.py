@@ -724,7 +724,17 @@ def _group_kernels(
     except DiagnosisStopped as error:
         undecided = [group.choice is None and not group.doubt for group in groups]
         groups = [replace(g, stopped=str(error)) if open_ else g for g, open_ in zip(groups, undecided, strict=True)]
-    return groups
+    return _merge_by_doubt(groups)
+
+
+def _merge_by_doubt(groups: Sequence[DefectGroup]) -> list[DefectGroup]:
+    """Merge the groups that have the same likely cause, which some answers contradict."""
+    merged: dict[object, DefectGroup] = {}
+    for number, group in enumerate(groups):
+        key: object = group.doubt.partition(", which")[0] or number
+        first = merged.get(key)
+        merged[key] = replace(first, kernels=(*first.kernels, *group.kernels)) if first else group
+    return list(merged.values())
 
 
 def _with_general_choices(groups: Sequence[DefectGroup], choices: Choices, suite: ChoiceScorer) -> list[DefectGroup]:

@@ -237,6 +237,15 @@ def test_a_fault_of_two_operators_contradicts_no_choice_about_a_third() -> None:
 
 
 @pytest.mark.thorough
+def test_wrong_answers_with_the_same_likely_cause_are_one_defect() -> None:
+    """They were six, each with the same sentence."""
+    engine = {"overlap@partition": "key", "overlap": "consume-latest"}
+    counted, _ = judged("cel", engine, hidden=False)
+    assert (counted["wrong"], counted["too many"]) == (0, 0)
+    assert counted["right"] + counted["absent"] <= 2
+
+
+@pytest.mark.thorough
 def test_no_defect_hides_another() -> None:
     """A case of a window where none is asked got smaller until its times were equal, which is the other defect."""
     counted, _ = judged(*composed(28), hidden=False)
