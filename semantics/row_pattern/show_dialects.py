@@ -146,7 +146,7 @@ def _choices(source: SqlDialect, target: SqlDialect) -> Iterator[tuple[str, Chan
         note = f"an empty text, such as SUBSTR, TRIM and REPLACE may return, is NULL in {target.title}"
         yield note, lambda e: null_if_empty(e) if isinstance(e, rows.RowCall) else e, _plain_call
     if target.name == "oracle":
-        note = f"ADD_MONTHS takes the last day of a month to the last day of a month in {target.title}"
+        note = f"ADD_MONTHS of the last day of a month is always the last day of a month in {target.title}"
         yield note, lambda e: _own_add_months(e, target), lambda e: plain_add_months(e, target)
 
 

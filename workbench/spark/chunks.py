@@ -107,8 +107,9 @@ def cuts_of(df: DataFrame, columns: Columns, reach: ReachBounds, parts: int) -> 
 
 
 def even_cuts(df: DataFrame, columns: Columns, parts: int) -> Cuts:
-    """Return cuts into at most `parts` chunks of about equal size that read only their own events, which are not
-    counted.
+    """Return cuts into at most `parts` chunks of about equal size. Each chunk reads only its own events.
+
+    The events of a chunk are not counted; `first`, `before` and `owned` are all 0.
     """
     starts = tuple(starts_of(_sampled(df, place_of(df, columns), parts)[0], parts))
     nothing = (0,) * (len(starts) + 1)
