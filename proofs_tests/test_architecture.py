@@ -184,3 +184,11 @@ def test_an_import_that_is_not_on_the_allow_list_breaks_it() -> None:
     assert contract.check(graph, verbose=False).kept
     graph.add_import(importer="cerify.automata", imported="cerify.semantics.denote")
     assert contract.check(graph, verbose=False).metadata["links"] == [("cerify.automata", "cerify.semantics.denote")]
+
+
+def test_commands_start_without_large_packages() -> None:
+    """Importing them would take longer than all of a short command."""
+    modules = ", ".join(f"cerify.commands.{name}" for name in ("match", "equiv", "grade", "simplify", "explain"))
+    loaded = "[name for name in ('numba', 'numpy', 'pandas', 'pyarrow', 'z3') if name in sys.modules]"
+    command = [sys.executable, "-c", f"import sys, {modules}; print({loaded})"]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == "[]"

@@ -8,7 +8,6 @@ match has columns of values; a variable that binds several events in some match 
 from __future__ import annotations
 
 import csv
-import gc
 import io
 import json
 import re
@@ -21,7 +20,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, overload
 
-from cerify.semantics.arguments import did_you_mean, timed_items
+from cerify.semantics.arguments import did_you_mean, not_collecting, timed_items
 from cerify.semantics.errors import IllFormed
 from cerify.semantics.events import TYPE, Events, Match, Stream
 from cerify.semantics.packages import naming_extras, np, pa, pc
@@ -105,21 +104,6 @@ class PositionArrays:
     def lists(self) -> pa.Array:
         """Return the positions of each match."""
         return pa.ListArray.from_arrays(pa.array(self.offsets, pa.int32()), pa.array(self.events, pa.int64()))
-
-
-@contextmanager
-def not_collecting() -> Iterator[None]:
-    """Return a context in which Python does not collect garbage.
-
-    Matches form no reference cycles, and when many matches are made, collection would take half of the time.
-    """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 class MatchColumns:

@@ -155,9 +155,11 @@ def _hash_once(kind: Any) -> None:
     computed = kind.__hash__
 
     def __hash__(self: Any) -> Any:
-        if not hasattr(self, "_hash"):
+        try:
+            return self._hash
+        except AttributeError:
             object.__setattr__(self, "_hash", computed(self))
-        return self._hash
+            return self._hash
 
     kind.__hash__ = __hash__
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import cache, reduce
 from itertools import combinations
 from operator import or_
 from typing import Generic, TypeAlias, TypeVar, assert_never
@@ -130,7 +130,7 @@ def _dominated(A: CEA, step: MonitorStep, algebra: Algebra) -> CEA:
     """Return the product of the automaton and its monitor. It accepts if the automaton accepts and no rival run
     wins.
     """
-    types = [(P, _Steps(A, {A.predicates[i] for i in chosen})) for chosen, P in algebra.types(A.predicates)]
+    types = [(P, _Steps(A, {A.predicates[i] for i in chosen}, step)) for chosen, P in algebra.types(A.predicates)]
     final = subset(A.final)
 
     def successors(
@@ -140,7 +140,7 @@ def _dominated(A: CEA, step: MonitorStep, algebra: Algebra) -> CEA:
         for P, steps in types:
             for marked in (False, True):
                 if leaving := steps.leaving[marked][q]:
-                    after = step(monitor, marked, steps.delta)
+                    after = steps.after(monitor, marked)
                     for t in leaving:
                         yield (P, t.marks), (t.target, after)
 
@@ -154,15 +154,19 @@ def _dominated(A: CEA, step: MonitorStep, algebra: Algebra) -> CEA:
 
 
 class _Steps:
-    """The transitions of an automaton on one type of events: for each state, the unmarked ones and the marked ones."""
+    """The transitions of an automaton on one type of events: for each state, the unmarked ones and the marked ones.
 
-    def __init__(self, A: CEA, satisfied: set[Predicate]) -> None:
+    after: returns the monitor after such an event, given the monitor before and whether the run marks the event.
+    """
+
+    def __init__(self, A: CEA, satisfied: set[Predicate], step: MonitorStep) -> None:
         self.leaving = tuple(
             [[t for t in leaving if bool(t.marks) == marked and t.predicate in satisfied] for leaving in A.leaving]
             for marked in (False, True)
         )
         self._targets = [[subset(t.target for t in some) for some in leaving] for leaving in self.leaving]
         self._known: tuple[dict[Subset, Subset], ...] = ({NO_STATES: NO_STATES}, {NO_STATES: NO_STATES})
+        self.after = cache(lambda monitor, marked: step(monitor, marked, self.delta))  # many states share a monitor
 
     def delta(self, states: Subset, marked: bool) -> Subset:
         """Return the states reached from `states` on the event: by marking transitions if `marked`, otherwise by the

@@ -73,7 +73,7 @@ class CEA:
         """
         return CEA(
             self.states,
-            tuple(t._replace(source=t.source + by, target=t.target + by) for t in self.transitions),
+            tuple(Transition(t.source + by, t.predicate, t.marks, t.target + by) for t in self.transitions),
             frozenset(q + by for q in self.initial),
             frozenset(q + by for q in self.final),
         )
@@ -105,8 +105,7 @@ class CEA:
 def trim(A: CEA) -> CEA:
     """Return an automaton with the same accepting runs, without dead states; the others are renumbered."""
     # Only combinations can be empty: the coarse algebra of `satisfiable` holds every atomic predicate possible.
-    combined = {t.predicate for t in A.transitions if not isinstance(t.predicate, Atomic)}
-    empty = {P for P in combined if not satisfiable(P)}
+    empty = {P for P in A.predicates if not isinstance(P, Atomic) and not satisfiable(P)}
     alive = [t for t in A.transitions if t.predicate not in empty] if empty else A.transitions
     forward, backward = defaultdict[int, list[int]](list), defaultdict[int, list[int]](list)
     for t in alive:
@@ -117,7 +116,7 @@ def trim(A: CEA) -> CEA:
     return CEA(
         len(kept),
         tuple(
-            t._replace(source=number[t.source], target=number[t.target])
+            Transition(number[t.source], t.predicate, t.marks, number[t.target])
             for t in alive
             if t.source in number and t.target in number
         ),

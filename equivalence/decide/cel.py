@@ -22,7 +22,7 @@ from cerify.automata.cea.to_cel import star, to_cel
 from cerify.automata.exploration import Subset, listed_pairs, subset
 from cerify.equivalence.decide.replay import has_complex_event, replayed
 from cerify.equivalence.verdict import Answer, Certificate, Claim, Contained, Equivalent, Level, Undecided, Verdict
-from cerify.semantics.arguments import Budget, check_time
+from cerify.semantics.arguments import Budget, check_time, not_collecting
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.check import types_held
 from cerify.semantics.cel.syntax import Formula, show
@@ -268,6 +268,7 @@ def algebras(*formulas: Formula, schema: Schema | None, budget: Budget) -> Itera
         yield Algebra(predicates, budget, schema, solver)
 
 
+@not_collecting()
 def _compared(phi: Formula, psi: Formula, claim: Claim, level: Level, schema: Schema | None, budget: Budget) -> Verdict:
     one_way = claim == "contained"
     try:
