@@ -403,7 +403,7 @@ def test_at_the_command_line_it_is_said_within_seconds(
 def test_tests_that_have_nothing_to_do_with_each_other() -> None:
     """Eighteen attributes: 2^18 types of events."""
     query = f"B ; MAX(({' OR '.join(f'(A FILTER A.x{i} > 0)' for i in range(18))})+)"
-    with pytest.raises(BudgetExceeded, match=r"^MAX makes .* the 20 predicates have more than 4096 satisfiable") as e:
+    with pytest.raises(BudgetExceeded, match=r"^MAX makes .* more than 4096 combinations of 20 conditions") as e:
         compile_cel(parse(query))
     assert e.value.span is not None
     assert query[e.value.span.start :].startswith("MAX")
@@ -446,7 +446,7 @@ def test_the_clock_ends_what_is_built_along_a_stream() -> None:
         Determinized(A, Budget(seconds=0.0)).step(0, 1)
     with pytest.raises(BudgetExceeded, match=r"the table .* takes more than 0\.0 seconds"):
         tabulate(Determinized(A), [1], Budget(seconds=0.0))
-    with pytest.raises(BudgetExceeded, match=r"combinations of \d+ predicates takes more than 0\.0 seconds"):
+    with pytest.raises(BudgetExceeded, match=r"which of \d+ conditions can hold together takes more than 0\.0 seconds"):
         minterms([Comparison(">", Attribute("x"), Constant(0))], budget=Budget(seconds=0.0))
     D = Determinized(compile_cel(parse("A ; B")), Budget(seconds=1.0))
     time.sleep(1.1)
