@@ -57,6 +57,7 @@ OTHER_KINDS: Mapping[bytes, str] = {
 """The first bytes of unsupported kinds of files, and a sentence about each kind and what to do."""
 
 DAY = r"\d\d/[A-Z][a-z]{2}/\d{4}"
+# Quoted parts are possessive (`*+`), so that a line of another form fails without backtracking into them.
 ACCESS = re.compile(
     rf'(\S+) (\S+) (.+?) \[({DAY}:\d\d:\d\d:\d\d(?: [+-]\d{{4}})?)\] "((?:[^"\\]|\\.)*+)" (\d+|-) (\d+|-)'
     r'(?: "((?:[^"\\]|\\.)*+)" "((?:[^"\\]|\\.)*+)")?(?: (.*))?',
@@ -259,12 +260,7 @@ def _decimal_commas(rows: Sequence[Sequence[str]]) -> set[int]:
 
 def _as_csv(source: CsvSource, rows: Sequence[Sequence[str]]) -> CsvSource:
     written = io.StringIO()
-    writer = csv.writer(written, lineterminator="\n")
-    for row in rows:
-        if row:
-            writer.writerow(row)
-        else:
-            written.write("\n")
+    csv.writer(written, lineterminator="\n").writerows(rows)
     data = written.getvalue().encode()
     return CsvSource(source.name, lambda: io.BytesIO(data))
 
@@ -313,6 +309,7 @@ def _of_zeek(source: CsvSource) -> Shape:
     rows: list[list[str]] = []
     names: list[str] = []
     kinds: list[str] = []
+    # Zeek's defaults, for a log whose header does not say otherwise.
     unset, empty, path = "-", "(empty)", None
     with source.open() as file, io.TextIOWrapper(file, "utf-8", errors="replace", newline="\n") as text:
         for number, line in enumerate(text, 1):
@@ -341,7 +338,7 @@ def _of_zeek(source: CsvSource) -> Shape:
     if not names:
         raise InputError(f"{source.name}: the log of Zeek has no line #fields; add one with the names of the columns")
     first = next((i for i, row in enumerate(rows) if row), len(rows))
-    rows[max(0, first - 1)] = names  # in place of one of the lines with #
+    rows[max(0, first - 1)] = names  # in place of a line with #, so that the rows keep their line numbers
     return Shape(_as_csv(source, rows), path)
 
 
@@ -419,6 +416,7 @@ def _values(text: str, name: str) -> list[Any] | None:
 
 def _list_at(value: Any, path: str, name: str) -> list[Any]:
     whole = value
+    # A key of the document may have a dot in its name; it is then meant as a whole.
     for part in [path] if isinstance(value, dict) and path in value else path.split("."):
         value = value.get(part) if isinstance(value, dict) else None
     if not isinstance(value, list):

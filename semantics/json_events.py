@@ -294,6 +294,7 @@ _OBJECTS = itertools.count()
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    # A hook of `json.loads` gets only the pairs of its object, so the objects of all texts are counted together.
     if next(_OBJECTS) % OBJECTS_TOGETHER == 0:
         check_time()
     obj = dict(pairs)

@@ -138,6 +138,8 @@ def records(source: CsvSource, errors: str = "replace") -> Iterator[tuple[int, l
         for record in reader:
             if record:
                 yield line, record
+            # A quoted cell may hold line breaks: the reader's own number is that of the last line of a record, but
+            # messages name the first.
             line = reader.line_num + 1 - source.added_lines
 
 
@@ -372,13 +374,14 @@ class _Column:
             case "bool":
                 return cell.lower() == "true"
             case "int":
+                # The length first: Python converts no text of thousands of digits, and would raise another error.
                 if len(cell) > 20 or int(cell) not in INT64:
                     self._refuse(row, "does not fit in 64 bits")
                 return int(cell)
             case "float":
                 from decimal import Decimal  # here, because the import takes 10 ms and is seldom needed
 
-                if abs(number := float(cell)) >= EXACT and re.search("[0-9]", cell) and Decimal(cell) != number:
+                if abs(number := float(cell)) >= EXACT and Decimal(cell) != number:
                     self._refuse(row, "cannot be stored exactly as a 64-bit float")
                 return number
 
@@ -441,6 +444,7 @@ def read_csv(
         table = _parsed(source, texts := texts | dict.fromkeys(times, pa.string()))
     numbers = [f.name for f in table.schema if f.type in (ARROW["int"], ARROW["float"]) and f.name.strip()]
     if numbers := [name for name in numbers if name not in {*known, time_column or TIME}]:
+        # The numbers are read once more as texts, because Arrow's numbers no longer show the zeros of 007.
         written = _parsed(source, dict.fromkeys(numbers, pa.string()), numbers)
         forms = {name: pc.match_substring_regex(written[name], rf"^\s*{PADDED}") for name in numbers}
         if padded := [name for name, found in forms.items() if pc.any(found).as_py()]:

@@ -227,6 +227,7 @@ def _with_windows(windows: Sequence[WindowColumn], q: MatchRecognize, S: Stream,
     for places in partitions(q, [*table], reading):
         for one, argument in zip(windows, arguments, strict=True):
             values = [True if argument is None else key_value(argument, table[place], reading) for place in places]
+            # Without bounds all rows have the same frame: one value instead of a number of steps quadratic in the rows.
             whole = aggregated(one.function, values) if one.start is None and one.end is None else None
             for k, place in enumerate(timed_items(places)):
                 start = 0 if one.start is None else max(k + one.start, 0)

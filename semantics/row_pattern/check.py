@@ -684,13 +684,11 @@ def _after(u: LabellingShape, v: LabellingShape) -> LabellingShape:
 
 def _iterate_shapes(once: Shapes, low: int, high: int | None) -> Shapes:
     """Return the shapes after any number of iterations between two bounds. They repeat after a few iterations."""
-    power, found, seen = EMPTY, frozenset[LabellingShape](), set[tuple[bool, Shapes]]()
-    n = 0
-    while high is None or n <= high:
+    power, found, n = EMPTY, set[Shapes](), 0
+    # The power determines the next one, and there are finitely many: after a repeated power, all further ones are
+    # known.
+    while (high is None or n <= high) and power not in found:
         if n >= low:
-            found |= power
-        if (key := (n >= low, power)) in seen and n >= low:
-            break
-        seen.add(key)
+            found.add(power)
         power, n = _join_shapes((power, once)), n + 1
-    return found
+    return frozenset[LabellingShape]().union(*found)

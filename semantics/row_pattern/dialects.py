@@ -751,6 +751,7 @@ def _count_if(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Exp
 
 
 def _starts_with(arguments: Arguments, dialect: SqlDialect, span: Span) -> rows.Expression:
+    # No LIKE, because the % and _ of the second argument are plain signs here, and it may be a column.
     length = rows.RowCall("CHAR_LENGTH", (arguments[1],), span=span)
     start = rows.RowCall("SUBSTRING", (arguments[0], rows.RowConstant(1), length), span=span)
     return rows.RowComparison(start, "=", arguments[1])
@@ -928,6 +929,7 @@ def whole_cast(e: rows.Cast, dialect: SqlDialect) -> rows.Expression:
         return e
     number = rows.Cast(e.operand, "DOUBLE", span=e.span)
     rest = rows.Product(number, "%", rows.RowConstant(1), span=e.span)
+    # The CAST itself rounds halves away from zero; so it gets a number without a fraction.
     cut = rows.Cast(rows.Sum(number, "-", rest, span=e.span), "BIGINT", span=e.span)
     if dialect.casts == "truncated":
         differs = rows.RowComparison(rows.Absolute(number, span=e.span), "<", rows.RowConstant(2**52), span=e.span)

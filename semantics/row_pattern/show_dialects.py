@@ -90,6 +90,8 @@ def write_in_dialect(
             _require_labels(e, target)
     differences = _differences(q, source, target)
     for note, wrap, unwrap in _choices(source, target):
+        # Undone first: a clause read in a dialect of the same meaning has the changed form already, and would be
+        # changed twice.
         meant = _with_expressions(_with_expressions(q, unwrap), wrap)
         differences += [] if meant == q else [note]
         q = meant

@@ -227,6 +227,7 @@ class _Reader:
             time=None if time is None else rows.RowColumn(_unquoted(self.text[slice(*time.span("time"))])),
             lists=lists,
         )
+        # Columns name a table by its alias, or if it has none by the last part of its name.
         named = head.table.rsplit(".", 1)[-1].strip() if own is None else own
         clause = replace(
             clause,
@@ -688,6 +689,8 @@ def cut_windows(text: str, dialect: SqlDialect) -> tuple[str, tuple[WindowColumn
             argument,
             *(None if "UNBOUNDED" in one else _offset(one) for one in bounds),
         )
+        # Padded, so that later places stay right; the name is never longer than what it replaces, because it lacks ROWS
+        # BETWEEN.
         text = f'{text[: found.start()]}"{name}"'.ljust(end) + text[end:]
     return text, tuple(columns.values())
 
@@ -754,6 +757,7 @@ def select_rows(
             raise IllFormed("* stands beside an aggregate of all rows; leave one of them out", counted.span)
         made = tuple(_aggregate_value(e, kept, reading) for e in chosen)
         return tuple(names), [made][: statement.limit]
+    # The least important key first: each sorting is stable, so it keeps the order of the keys sorted before.
     for one in reversed(sorts):
         kept = _ordered(kept, one, dialect, reading)
     if statement.limit is not None:
@@ -809,6 +813,7 @@ def _named_items(
     at = 0
     for item in statement.items:
         if item.expression is None:
+            # Each * stands for the same columns, so each has an equal share.
             at += starred // count
         else:
             yield item, *pairs[at]
@@ -893,4 +898,5 @@ def _key(value: Nullable) -> tuple[int, bool, Nullable]:
     assert value is not None
     if isinstance(value, tuple | list):
         raise IllFormed("ORDER BY has a list from ARRAY_AGG, and lists have no order; order by another column")
+    # NaN differs from itself, and Python's sorting needs a total order: it comes after all numbers.
     return _KINDS.index(kind(value)), value != value, 0 if value != value else value

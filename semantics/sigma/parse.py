@@ -81,8 +81,11 @@ def parse(text: str) -> SigmaQuery:
             message = f"pySigma takes only whole percentiles, and would read {percentile} as {int(percentile)}"
             raise Unsupported(message, _line_at(text, max(text.find("percentile:", start), start)))
     ranges = [_without_second_threshold(document) for document in documents if "correlation" in document]
+    # For values of a wrong type pySigma raises errors of Python as well as its own.
     flaws = (SigmaError, ValueError, TypeError, KeyError, AttributeError)
     try:
+        # Copies, because pySigma deletes the key `action` of a document, and the search below reads the documents
+        # again.
         built = SigmaCollection.from_dicts(deepcopy(documents), resolve_references=False)
     except flaws:
         for end, start in enumerate(starts, 1):  # one more document each time: the last one has the error
@@ -368,6 +371,7 @@ def _value(field: eql.EventField, value: Any, rule: str) -> eql.Condition:
             raise Unsupported(f"{rule}: parts of a time, as in {field_name(field.name)}|hour, have no meaning here")
         case types.SigmaNumber():
             number = _number(value)
+            # Sigma's fields have no types, and logs have the same number sometimes as a text.
             return eql.ValueLookup("in", field, (number, str(number)))
         case types.SigmaBool():
             return eql.FieldComparison("==", field, eql.FieldConstant(value.boolean))
@@ -388,6 +392,8 @@ def _value(field: eql.EventField, value: Any, rule: str) -> eql.Condition:
             names = {flag.name for flag in value.flags}
             flags = "".join(letter for name, letter in (("DOTALL", "s"), ("MULTILINE", "m")) if name in names)
             inner = str(value.regexp.original)
+            # EQL's regex must match the whole value, Sigma's only a part of it; `s`, since the rest may have line
+            # breaks.
             searched = rf"(?s:.*)(?{flags}:{inner})(?s:.*)" if flags else rf"(?s:.*)(?:{inner})(?s:.*)"
             return eql.ValueLookup("regex~" if "IGNORECASE" in names else "regex", field, (searched,))
         case _:
@@ -410,11 +416,13 @@ def _text(field: eql.EventField, value: Any, rule: str) -> eql.Condition:
     parts = list(value.s)
     if any(isinstance(part, types.Placeholder) for part in parts):
         raise Unsupported(f"{rule}: {field_name(field.name)}: the placeholders of |expand have no values here")
+    # A lone `*` accepts every value; as a test with wildcards it would refuse numbers and Booleans.
     if parts == [types.SpecialChars.WILDCARD_MULTI]:
         return eql.FieldComparison("!=", field, eql.FieldConstant(None))
     literals = [part for part in parts if isinstance(part, str)]
     if len(literals) == len(parts):
         text = "".join(literals)
+        # At most 18 digits, so that the number fits in 64 bits. 007 stays a text, because no number is written so.
         if re.fullmatch(r"0|-?[1-9]\d{0,17}", text):
             return eql.ValueLookup("in", field, (text, int(text)))
         return eql.ValueLookup("in" if cased else "in~", field, (text,))

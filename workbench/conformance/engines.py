@@ -267,6 +267,7 @@ class PackageAdapter:
 
     def _install(self, name: str, home: Path) -> None:
         home.parent.mkdir(parents=True, exist_ok=True)
+        # Beside its final place: a folder can be renamed atomically only within one file system.
         making = Path(tempfile.mkdtemp(prefix=f".{home.name}-", dir=home.parent))
         try:
             _build(name, [*(self.python() or ()), str(making)])
@@ -352,6 +353,8 @@ class NpmAdapter:
             home.mkdir(parents=True, exist_ok=True)
             options = ["--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", str(home)]
             _build(name, ["npm", "install", *options, f"{self.package}@{self.version}"])
+        # Last, because its presence says that npm has finished; each time, because this version of cerify may have
+        # another adapter; there, because Node.js seeks packages from the program's folder upwards.
         shutil.copyfile(ADAPTERS / "javascript" / self.program, home / self.program)
         return ["node", str(home / self.program)]
 

@@ -181,6 +181,8 @@ class EqlExplainer(Explainer[EqlAnswer]):
         keys = [set(keys_of(self.S[p], eql.step_keys(body, step))) for p, step in zip(positions, steps, strict=True)]
         common = keys[0]
         for p, own, step in zip(positions, keys, steps, strict=True):
+            # If nothing is left, the keys so far stay: each later event is then compared with them, rather than with
+            # the odd one.
             common = common & own or common
             if not own:
                 wrong = True

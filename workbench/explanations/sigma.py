@@ -542,6 +542,8 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
                 _, number, _ = self._window(rule, of, p)
                 gap, without = _distance(rule, number), inf
                 if rule.kind in TEMPORAL and len(of) < MOST_EARLIER and (best is None or gap <= best[0][0]):
+                    # Without a timespan the window is the whole group up to here. It is measured only where it can
+                    # decide between gaps.
                     without = _distance(rule, self.log.measure(rule, [o for o in of if o.at <= p], here)[0])
                 if best is None or (gap, without) < best[0]:
                     when = f"within {rule.timespan}" if self.reading.window == "sliding" else self._within(rule, p)
@@ -557,6 +559,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
 
     def _unsatisfied(self, rule: SigmaDetection, event: Event) -> Iterator[str]:
         """Yield each test of a rule that an event fails, with its selection and the values of its fields."""
+        # Reversed, so that of selections with equal conditions the first gives the name.
         names = {condition: name for name, condition in reversed(rule.selections)}
 
         def failing(condition: eql.Condition, selection: str | None) -> Iterator[str]:
@@ -623,6 +626,7 @@ def _distance(rule: SigmaCorrelation, number: float | None) -> float:
     """Return how far a number is from satisfying a correlation's condition."""
     if number is None:
         return inf
+    # A number equal to a bound fails `more than` and `fewer than`: it is close, but must count as a miss.
     return sum(abs(bound - number) or 0.5 for name, bound in rule.thresholds if not COMPARE[name](number, bound))
 
 

@@ -260,6 +260,8 @@ def mistake(language: Language[Any], answers: Sequence[Any], answer: Any, differ
     found = [*_unlabelled(language, answer), *(one for one in _find_mistakes(language, mine, right) if one in true)]
     if not language.takes_place:
         found = [one for one in found if difference.shows(one)]
+    # A value equal to a number of a condition tells < from <=. The stream was searched for a difference, so the
+    # comparison is then more probable than the differences listed before it.
     if any(one.kind == "comparison" for one in found) and _at_a_boundary(difference.S, mine.numbers | right.numbers):
         return next(one for one in found if one.kind == "comparison")
     if not difference.extra and [one.kind for one in found[:1]] == ["number of events"]:  # the least helpful kind
@@ -397,6 +399,8 @@ def _operators(language: Language[Any], mine: Counter[str], right: Counter[str])
         for name, sentences in OPERATORS.items():
             plain = name.rpartition(".")[2]
             own = f"{language.name}.{plain}"
+            # Another iteration repeats too, so a sentence that says something must, or must not, be repeated would be
+            # wrong.
             if plain in ITERATIONS - GAPLESS - {"repeat"} and ITERATIONS & others.keys():
                 continue
             true = sentences[n] and (plain in STRATEGIES or sentences not in grouped)
