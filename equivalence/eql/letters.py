@@ -124,6 +124,8 @@ class FilterAlphabet:
                 constant = eql.FieldConstant(filter_.category)
                 category = self._true(eql.FieldComparison("==", eql.EventField(CATEGORY), constant))
             self._solver.add(variable == z3.And(category, self._true(filter_.condition)))
+        # Kept before any search: the clauses that a search adds say what events can be, and `agree_by_form` must not
+        # use them.
         self._definitions = list(self._solver.assertions())
         self._fields = _fields_together(self._names)
         self._candidates = {names: list(self._candidates_of(names)) for names in set(self._fields.values())}
@@ -142,6 +144,7 @@ class FilterAlphabet:
                 raise BudgetExceeded(
                     f"an event can pass more than {MOST_LETTERS} combinations of filters; use rules with fewer steps"
                 )
+            # One event for each set of filters is enough, because the rules see an event only through its filters.
             self._solver.add(z3.Or([p != (i in letter.passes) for i, p in enumerate(self._passes)]))
         self._solver.pop()
         return found
@@ -240,6 +243,8 @@ class FilterAlphabet:
             type_ = str(categories[0]) if categories else NO_CATEGORY
             if all(self.schema.has(type_, name) or name in NAMED_BY_TYPE for name in present):
                 return {**found, CATEGORY: categories}
+        # No type of the schema has all of these fields, whatever their values: only the tests that made them present
+        # are blamed.
         known = {t: v for names, mine in by_fields.items() if present & {*names} for t, v in mine.items()} | truths
         self._solver.add(z3.Not(z3.And([self._says(t, v) for t, v in known.items()])))
         return None
@@ -277,6 +282,8 @@ class FilterAlphabet:
         """Return a few of these truth values that no event was found to have together."""
         core = dict(truths)
         for test in sorted(truths, key=lambda t: truths[t] is True):
+            # Each try is a search, so there are few. A clause that is longer than needed excludes less, but nothing
+            # wrong.
             if len(core) > 1 and self._tried > 0:
                 self._tried -= 1
                 fewer = {t: v for t, v in core.items() if t != test}
@@ -307,6 +314,8 @@ class FilterAlphabet:
             return self._true(condition.condition)
         if isinstance(condition, eql.FieldConstant):
             return z3.BoolVal(condition.value is False)
+        # These are true or false of every event. Other tests can be neither (a function of null), and need a variable
+        # of their own for "false".
         if isinstance(condition, eql.AllConditions | eql.AnyConditions) or is_plain(condition) or _with_null(condition):
             return z3.Not(self._true(condition))
         self._atom(condition)
@@ -390,6 +399,8 @@ class FilterAlphabet:
             return None
         inside = [lang for t, lang in languages.items() if lang is not None and truths[t] is True]
         outside = [lang for t, lang in languages.items() if lang is not None and truths[t] is not True]
+        # In an array each true test may be passed by another value, so one text for each is sought; a test that is not
+        # true must fail for all of them.
         wanted = [[one] for one in inside] if several else [inside]
         others = [t for t, language in languages.items() if language is None]
 
@@ -397,6 +408,7 @@ class FilterAlphabet:
             event = Event(NO_CATEGORY, {names[0]: text})
             return all(self._truth(t, event) is truths[t] for t in others)
 
+        # In an array other values can pass the other tests; `_several` looks at the values together.
         accepts = accepts_ if others and not several else None
         found = False
         for together in wanted:
@@ -407,6 +419,8 @@ class FilterAlphabet:
                 return None
             if text is None:
                 return None
+            # Only a new candidate is a reason to look again; otherwise this method and `_event_of` would call each
+            # other forever.
             found |= self._add(names, ((text,),))
         return self._event_of(names, truths) if found else None
 
@@ -421,6 +435,8 @@ class FilterAlphabet:
         for n, name in enumerate(names):
             own = {t: v for t, v in truths.items() if {f.name for f in eql.fields_of(t)} == {name}}
             languages = [(language_of(t), v is True) for t, v in own.items()]
+            # Another text for each field, so that fields without tests of their own differ, as comparisons of fields
+            # may ask.
             text: str | None = f"{n}q"
             with suppress(TooManyTexts):
                 inside, outside = ([one for one, v in languages if one is not None and v is k] for k in (True, False))
@@ -714,8 +730,6 @@ def find_text(
     letters = _letters((*inside, *outside))
     number = len(inside)
     start = tuple(machine.start for machine in machines), 0
-    if any(m.takes_all(q) for m, q in zip(machines[number:], start[0][number:], strict=True)):
-        return None
     texts: dict[tuple[tuple[frozenset[int], ...], int], str] = {start: ""}
     pending = deque([start])
     while pending:
@@ -754,6 +768,7 @@ def _letters(languages: Iterable[Language]) -> list[str]:
         if isinstance(piece, tuple)
         for c in piece
     }
+    # No pattern names this character, so it stands for all that none names: the machines cannot tell them apart.
     fresh = next((c for c in FRESH if c not in named), None) or next(
         chr(code) for code in range(0x4E00, 0x9FFF) if chr(code) not in named
     )
@@ -778,6 +793,7 @@ class _Machine:
         found = set[int]()
         for place in places:
             found.add(place)
+            # Any text may be none, so the place after it is reached at once.
             while self._pieces[place] == ANY:
                 place += 1
                 found.add(place)
@@ -818,6 +834,7 @@ def values_near(tests: Iterable[eql.Condition]) -> Iterator[Value]:
     """Yield distinct values on both sides of each point where the result of a test changes."""
     seen: dict[tuple[type, Value], None] = {}
     for value in _all_near(list(tests)):
+        # The type belongs to it: in Python 1, 1.0 and True are equal, and tests of EQL tell them apart.
         if (type(value), value) not in seen:
             seen[type(value), value] = None
             yield value
@@ -847,6 +864,8 @@ def _all_near(tests: list[eql.Condition]) -> Iterator[Value]:
         yield from (address for block in blocks for address in _with_its_first_letters(block))
     yield from (c for c in constants if isinstance(c, str | int | float) and not _is_wild(c))
     for number in numbers:
+        # The neighbours of a field of whole numbers and those of a field of floats; `_fits` drops those that the schema
+        # excludes.
         yield from (number - 1, number + 1, number + 0.5, number - 0.5)
         if isinstance(number, float) and math.isfinite(number):
             yield from (math.floor(number), math.ceil(number))
@@ -873,6 +892,8 @@ def _all_near(tests: list[eql.Condition]) -> Iterator[Value]:
     for test in tests:
         yield from islice(samples_of(language_of(test) or ()), 200)
     for text in texts:
+        # Another case tells `:` from `==`, a text without the wildcards `like` from `in`, and a longer text a prefix
+        # from the whole.
         yield from (text.upper(), text.lower(), text.replace("*", "q").replace("?", "q"), text + "q", "q" + text)
     for test in tests:
         for node in subtrees(test):
@@ -935,6 +956,7 @@ def _addresses(blocks: list[Block], constants: set[str]) -> Iterator[str]:
         mine = [block for block in blocks if type(block.network_address) is kind]
         bounds = {0, size, *(int(b[0]) for b in mine), *(int(b[-1]) + 1 for b in mine)}
         for first, end in pairwise(sorted(bounds) if mine else ()):
+            # One more than there are constants: at least one of the addresses is not among them.
             near = range(first, min(end, first + len(folded) + 1))
             spelled = chain.from_iterable(_spellings(kind(n), len(folded)) for n in near)
             yield from islice((text for text in spelled if fold(text) not in folded), 1)
@@ -947,6 +969,8 @@ def _addresses(blocks: list[Block], constants: set[str]) -> Iterator[str]:
 def _with_its_first_letters(block: Block) -> Iterator[str]:
     """Yield an address outside a block whose text begins like the block's, such as 100.1.1.1 for 10.0.0.0/8."""
     octets = str(block.network_address).split(".")[: block.prefixlen // 8]
+    # Up to 25, because with a 0 at the end the number must be an octet. Such a text passes `10.*` or startsWith, but
+    # lies outside the block: a rule that tests the text is told from one that tests the address.
     if block.version == 4 and octets and int(octets[-1]) in range(1, 26):
         yield ".".join([*octets[:-1], f"{octets[-1]}0", *["1"] * (4 - len(octets))])
 

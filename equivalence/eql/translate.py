@@ -57,8 +57,11 @@ def eql_to_cel(query: eql.EqlQuery) -> cel.Formula:
     cannot express.
     """
     plain = _PlainRule.from_query(query, "CEL")
-    steps = [_filter(part, f"e{i}" if len(plain.steps) > 1 else "a") for i, part in enumerate(plain.steps, 1)]
-    steps[0] = _filter(plain.steps[0], "e1" if len(steps) > 1 else "a", plain.until)
+    # an event that passes `until` and the first step ends a run and begins none
+    steps = [
+        _filter(part, f"e{i}" if len(plain.steps) > 1 else "a", plain.until if i == 1 else None)
+        for i, part in enumerate(plain.steps, 1)
+    ]
     if len(steps) == 1:
         return steps[0]
     if plain.keys_by_step is not None:
@@ -128,6 +131,7 @@ def _filter(part: eql.EventFilter, variable: str, until: eql.EventFilter | None 
         raise Unsupported("CEL cannot match events of any type; write a category", part.span)
     event = cel.EventAtom(part.category)
     test = _outside(part, until)
+    # CEL has no predicate that is false of every event, but a formula without matches.
     if test == NEVER:
         return cel.Unless(event, event)
     return event if test == ALWAYS else cel.Filter(cel.In(event, variable), cel.Every(variable, test))
@@ -194,6 +198,8 @@ def _attribute(field: eql.EventField) -> pred.Attribute:
 def _comparison(comparator: eql.Comparator, field: eql.EventField, value: object) -> pred.Predicate:
     attribute = _attribute(field)
     if value is None:
+        # An absent value is equal to nothing, itself included, so this is true exactly where the event has the
+        # attribute.
         present = pred.Comparison("=", attribute, attribute)
         return pred.Not(present) if comparator == "==" else present
     constant = pred.Constant(value)  # type: ignore[arg-type]
@@ -201,6 +207,7 @@ def _comparison(comparator: eql.Comparator, field: eql.EventField, value: object
         case "==":
             return pred.Comparison("=", attribute, constant)
         case "!=":
+            # Not `!=` of CEL, which is false of an event without the attribute; the test of EQL is true of it.
             return pred.Not(pred.Comparison("=", attribute, constant))
         case "<" | "<=" | ">" | ">=":
             return pred.Comparison(comparator, attribute, constant)
@@ -208,6 +215,7 @@ def _comparison(comparator: eql.Comparator, field: eql.EventField, value: object
             assert_never(comparator)
 
 
+# In regular expressions `.` is any character but a line break; a wildcard of EQL is any at all.
 ANY = r"(.|\n)*"
 
 
@@ -267,6 +275,7 @@ def eql_to_sase(query: eql.EqlQuery) -> sase.SaseQuery:
         if test != ALWAYS:
             conjuncts += map(sase.Conjunct, _conjuncts(_referring(test, variable)))
     where = (sase.Block(None, (), tuple(conjuncts)),) if conjuncts else ()
+    # A window of SASE+ is open, and times are whole microseconds: below w + 1 is at most w.
     within = None if plain.window is None else sase.SaseWindow((plain.window + 1) / SECONDS, "seconds")
     return sase.SaseQuery(tuple(components), sase.Return(()), where, within)
 
@@ -287,6 +296,7 @@ def _conjuncts(predicate: Any) -> list[Any]:
             clauses += ([side, *rest] for side in sides)
         else:
             clauses.append([*sides, *rest])
+        # Inside the loop, because an OR of n ANDs has 2^n clauses.
         if len(clauses) > MOST_CLAUSES:
             raise Unsupported(
                 f"the condition would need more than {MOST_CLAUSES} clauses in WHERE of SASE+; use fewer `or`"
@@ -389,6 +399,7 @@ def _filter_of(component: sase.Component, query: sase.SaseQuery) -> eql.EventFil
             )
         if variables == {component.variable}:
             conditions.append(_condition_of(_without_variable(conjunct.condition)))
+    # Sorted, because the absent component is recognized as equal to the first one, however its conditions are ordered.
     conditions.sort(key=eql.show_condition)
     if not conditions:
         return eql.EventFilter(component.type, eql.FieldConstant(True))
@@ -470,6 +481,7 @@ class _RowAutomaton:
         pattern = first if self.n == 1 else rows.RowConcatenation(first, self._from(1, 0))
         define = tuple(rows.RowDefinition(name, condition) for name, condition in self._define.items())
         partition = tuple(map(_column, self.plain.keys))
+        # Past the last row would lose a run that begins inside another match; which runs are lost, the states say.
         skip = rows.RowSkip("next row")
         return rows.MatchRecognize(pattern, define, partition, rows="one" if self.n == 1 else "all", skip=skip)
 
@@ -581,6 +593,7 @@ def _sql(condition: eql.Condition, wanted: bool) -> rows.Expression:
         case eql.FieldComparison("==" | "!=" as comparator, eql.EventField() as field, eql.FieldConstant(None)):
             return rows.IsNull(_field(field), negated=(comparator == "!=") is wanted)
         case eql.FieldComparison("!=", eql.EventField() as field, eql.FieldConstant(value)):
+            # By its opposite, and not by `<>`, which is unknown for NULL: EQL counts an absent value as different.
             return _sql(eql.FieldComparison("==", field, eql.FieldConstant(value)), not wanted)
         case eql.FieldComparison(comparator, eql.EventField() as field, eql.FieldConstant(value)):
             if comparator != "==" and isinstance(value, bool):
@@ -632,6 +645,8 @@ def cel_to_eql(phi: cel.Formula) -> eql.EqlQuery:
     from cerify.equivalence.decide.general import compare_formulas
     from cerify.equivalence.verdict import Different, Equivalent
 
+    # Guess and check: the candidate has the parts of the formula wherever they stood, and only the decision procedure
+    # says whether it means the same. Recognizing the shapes of `eql_to_cel` would refuse every other way to write them.
     rule = _candidate(phi)
     verdict = compare_formulas(phi, eql_to_cel(rule), "equivalent")
     if isinstance(verdict, Equivalent):

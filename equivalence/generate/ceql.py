@@ -8,7 +8,6 @@ from random import Random
 from typing import Any, get_args
 
 from cerify.equivalence.generate import cel as generate_cel
-from cerify.equivalence.generate import cel as shrink_cel
 from cerify.equivalence.generate.cel import CEL, CORE, CelProfile, clocked, guided_case
 from cerify.equivalence.generate.generator import Generator
 from cerify.equivalence.generate.shrink import QueryOperations, Reduction
@@ -99,7 +98,7 @@ def fewer_clauses(query: CeqlQuery) -> Iterator[CeqlQuery]:
     for name in query.variables or ():
         yield replace(query, variables=tuple(other for other in query.variables or () if other != name))
     if query.window is not None:
-        yield from (replace(query, window=window) for window in shrink_cel.narrower_windows(query.window))
+        yield from (replace(query, window=window) for window in generate_cel.narrower_windows(query.window))
 
 
 @dataclass(frozen=True)

@@ -263,6 +263,8 @@ class Binding:
             case cel.Within(_, v), cel.Within(_, w):
                 return self._window(v, w)
             case cel.Derived(), cel.Derived():
+                # With the operands made equal only the own fields are compared, such as the bounds of a repetition,
+                # whatever they are.
                 return rebuilt(pattern, children(phi)) == phi
         return isinstance(pattern, cel.Plain)
 
@@ -282,6 +284,7 @@ class Binding:
         return self.names.setdefault(schematic, name) == name
 
     def _attribute(self, schematic: str, name: str) -> bool:
+        # Time is no attribute like others: windows of time read it without naming it, so it cannot be renamed.
         if name == TIME or (schematic not in self.attributes and name in self.attributes.values()):
             return False
         return self.attributes.setdefault(schematic, name) == name

@@ -59,9 +59,11 @@ def named_apart(phi: core.Formula) -> tuple[core.Formula, Names]:
     """
     types, open_ = types_of(phi), free(phi)
     names = Names(types | variables(phi))
+    # With the variables outside iterations: those keep the names of the user, and the variables of the rounds give way.
     taken = set(types | open_)
 
     def scope(defined: frozenset[str], around: Renaming) -> Renaming:
+        # Sorted, so that a translation has the same names in every run.
         chosen = {x: names.fresh(x) if x in taken else x for x in sorted(defined)}
         taken.update(chosen.values())
         return {**around, **chosen}
@@ -194,9 +196,12 @@ def translated(phi: core.Formula, budget: Budget = Budget()) -> cel.Formula | Un
             translation.refuse(translation.looks_ahead(constraint, constraint.single - one.held))
     if translation.refused is not None:
         return translation.refused
+    # CEL has no formula without matches of its own, and R UNLESS R is one.
     if not found:  # no alternative has a complex event
         R = next(cel.EventAtom(psi.type) for psi in core.subformulas(phi) if isinstance(psi, core.CoreEventAtom))
         return cel.Unless(R, R)
+    # There is only one: nothing around the formula asks for a variable and nothing is pending, so that all alternatives
+    # had the same key and were merged.
     return found[0].phi
 
 
@@ -255,6 +260,8 @@ class _Translation:
         merged: dict[tuple[Variables, PendingConstraints], _Alternative] = {}
         for one in self.clause(phi, asked, anchored) if self.refused is None else ():
             self.made += 1
+            # A variable that nothing else uses is forgotten: with all variables in the key, n ORs would give 2^n
+            # alternatives.
             held = one.held & asked.union(*(mentioned(constraint.atom) for constraint in one.pending))
             key = held, one.pending
             merged[key] = _either(merged[key], one) if key in merged else replace(one, held=held)
@@ -288,6 +295,8 @@ class _Translation:
 
     def translate_iteration(self, rounds: Sequence[_Alternative]) -> Iterator[_Alternative]:
         """Yield the alternatives of an iteration: one for each union of the guards of its rounds."""
+        # Different ways through the body may use a variable of one name. In CEL its set would hold the events of all of
+        # them, and the filter of one way would test the events of another.
         rounds = [self.apart(one, rounds) for one in rounds]
         for guards in self.unions({_guards(one) for one in rounds}):
             usable = [one for one in rounds if _guards(one) <= guards]
@@ -297,6 +306,8 @@ class _Translation:
         """Return the alternative as one round of an iteration. U: the variables that each round binds anew."""
         pending = set()
         for constraint in _ordered(one.pending):
+            # A variable of the round must be defined on this way through the body: what is missing here cannot come
+            # later, because the next round binds its variables anew.
             local = constraint.single & U
             if not local <= one.held:
                 self.refuse(self.looks_ahead(constraint, local - one.held))
@@ -331,6 +342,7 @@ class _Translation:
     def unions(self, sets: Iterable[PendingConstraints]) -> list[PendingConstraints]:
         """Return all unions of one or more of the sets."""
         found: dict[PendingConstraints, None] = {}
+        # Sets have no order that is the same in every run, and the order of the unions decides the form of the formula.
         for one in sorted(sets, key=lambda constraints: list(map(repr, _ordered(constraints)))):
             for union in [one, *(one | other for other in found)]:
                 found.setdefault(union)
@@ -341,6 +353,7 @@ class _Translation:
     def selected(self, phi: core.AnyCorePreference, asked: Variables, anchored: bool) -> Iterable[_Alternative]:
         """Return the alternatives of phi, whose outermost operator is a strategy."""
         found = self.alternatives(phi.phi, asked, anchored)
+        # Before the test of the place: a strategy with nothing to choose from is right in an iteration, too.
         if keeps_all(phi):
             return found
         if not anchored:
@@ -383,6 +396,7 @@ def _either(one: _Alternative, two: _Alternative) -> _Alternative:
 
 def _filtered(one: _Alternative, condition: core.Condition) -> Iterator[_Alternative]:
     """Yield the alternatives of `one` under a filter: AND becomes two filters, OR becomes alternatives."""
+    # As a whole where it can be placed: taken apart, an OR in the condition would double the alternatives.
     if mentioned(condition) <= one.held:
         yield one.around(lambda psi: cel.Filter(psi, as_cel_condition(condition)))
         return
@@ -401,6 +415,8 @@ def _filtered(one: _Alternative, condition: core.Condition) -> Iterator[_Alterna
 def _sequenced(one: _Alternative, two: _Alternative) -> _Alternative:
     """Return the sequence of two alternatives, with the pending filters whose variables it defines around it."""
     held, pending = one.held | two.held, one.pending | two.pending
+    # As soon as its variables are there: a filter that is still pending below a strategy is refused, because without it
+    # the strategy would choose from other complex events.
     settled = frozenset(constraint for constraint in pending if constraint.single <= held)
     both = _Alternative(held, pending - settled, cel.Seq(one.phi, two.phi), one.nodes + two.nodes + 1)
     for constraint in _ordered(settled):
@@ -514,6 +530,8 @@ class _CoreTranslation:
         """Same as `translated`, but does not check the size of the result."""
         match phi:
             case cel.EventAtom(R):
+                # Types are mostly in upper case, so the variable can be told from the type; true and false would be
+                # read as constants.
                 return self.event(R, x if (x := R.lower()).isidentifier() and x not in ("true", "false") else R)
             case cel.In(psi, A):
                 # the variable of a set of one event keeps its name
@@ -544,6 +562,8 @@ class _CoreTranslation:
             case cel.Preference(psi):
                 found = self.translated(psi, anchored)
                 chosen = CORE_CHOICES[type(phi)](found.phi)
+                # Left out, so that a filter from outside may still be put on the definitions inside, which a strategy
+                # forbids.
                 if keeps_all(chosen):
                     return found
                 if not anchored:
@@ -551,6 +571,8 @@ class _CoreTranslation:
                 return replace(found, phi=chosen, chosen=frozenset(found.held_by))
             case cel.Project(L, psi):
                 found = self.translated(psi, anchored)
+                # PROJECT that only takes names away is allowed: the events stay, and filters outside cannot use these
+                # names.
                 held_by = {x: held & L for x, held in found.held_by.items()}
                 if not all(held_by.values()):
                     raise Unsupported("core-CEL has no PROJECT, because it keeps all events of a match", phi.span)
@@ -591,6 +613,8 @@ class _CoreTranslation:
 
     def checked(self, found: _Translated, span: Span | None) -> _Translated:
         """Return the formula, or raise BudgetExceeded if it is too large."""
+        # At every node and not only at the end: a filter with OR copies the formula, so a few nested ones would fill
+        # the memory first.
         if core.size(found.phi) > self.most:
             raise BudgetExceeded(f"the core-CEL formula would have more than {self.most} nodes", span)
         return found
@@ -638,6 +662,8 @@ def _choices(found: _Translated, predicate: Predicate, span: Span | None) -> Ite
     for holders in product(*(found.find_holders(a.variable or "") for a in mentions(predicate))):
         if len([x for x in holders if x not in single]) > 1:
             raise Unsupported("the filter compares events of different rounds of an iteration with each other", span)
+        # `mapped_predicate` meets the attributes in the order of `mentions`, so each takes its own holder. One variable
+        # may occur twice with two holders, which a map from names to names could not say.
         remaining = iter(holders)
         chosen = mapped_predicate(predicate, lambda a, left=remaining: Attribute(a.name, next(left)))  # type: ignore[misc]
         if len(set(holders)) == 1:
@@ -653,6 +679,8 @@ def _attach_atom(found: _Translated, atom: core.Atom) -> _Translated:
     event has all its variables. If only one variable may be missing, the filter is put on the definition of that
     variable.
     """
+    # A variable that every complex event binds can be tested outside; what remains can be tested only where it is
+    # defined.
     inside = mentioned(atom) if isinstance(atom, core.Unary) else mentioned(atom) - bound(found.phi)
     if len(inside) == 1 and not inside & found.chosen:
         (x,) = inside

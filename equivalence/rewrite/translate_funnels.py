@@ -99,6 +99,7 @@ def _chain(question: FunnelQuestion, types: Sequence[str]) -> tuple[list[str], c
     for i, step in enumerate(question.steps):
         part = _events(step, types)
         variable = step.type
+        # A type that occurs in two steps is a variable that holds both events, and a condition on one would test both.
         if variable is None or (conditioned and named.count(variable) > 1):
             variable = names.unused(f"step{i + 1}")
             part = cel.In(part, variable)
@@ -111,7 +112,7 @@ def _chain(question: FunnelQuestion, types: Sequence[str]) -> tuple[list[str], c
 
 
 def _events(step: FunnelStep, types: Sequence[str]) -> cel.Formula:
-    names = [step.type] if step.type is not None else list(types) or ["any"]
+    names = [step.type] if step.type is not None else list(types)
     return _any_of(names)
 
 
@@ -164,6 +165,8 @@ def chain_of(phi: cel.Formula) -> FunnelQuestion:
             case cel.Within(chain, window):
                 inner = chain
                 windows.append(window)
+            # Inside PARTITION BY an event of any key ends the chain, and `between` of a funnel is an event of the same
+            # key.
             case cel.PartitionBy(chain, attribute) if not _has_unless(chain):
                 inner = chain
                 keys.append(attribute)
@@ -293,6 +296,7 @@ def _conjuncts(condition: cel.Condition) -> Iterator[cel.Condition]:
 
 Dialect = Literal["clickhouse", "duckdb", "postgresql", "spark", "sqlite"]
 DIALECTS: tuple[Dialect, ...] = ("clickhouse", "duckdb", "postgresql", "spark", "sqlite")
+# No capitals: PostgreSQL turns a name without quotation marks into lower case, and would look for another column.
 _PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
 _RESERVED = frozenset(
     {
@@ -413,6 +417,7 @@ def _window_functions(question: FunnelQuestion, dialect: Dialect, table: str, po
         parts.append(f"step_0 AS (\n    SELECT *, {counted} AS barred\n    FROM {source}\n)")
         source, clear = "step_0", f" AND NOT {barred}"
         keys = [*keys, "barred"]
+    # A group is the rows of one time: GROUPS leaves them all out, so that only earlier times count.
     over = f"({_partition(keys)}ORDER BY {name(order)} {'GROUPS' if strict else 'ROWS'} {preceding})"
     began = "1" if axis is None else name(axis)
     begins = _condition(question.steps[0], dialect)
@@ -471,6 +476,7 @@ def _width(question: FunnelQuestion) -> tuple[Fraction, str]:
     assert question.window is not None
     match question.window.window:
         case TimeWindow(amount, unit):
+            # By way of the text: 0.1 is the tenth that the user wrote, and not the float near it.
             return Fraction(str(amount)) * SECONDS_OF[unit], TIME
         case AttributeWindow(amount, attribute):
             return Fraction(str(amount)), attribute
@@ -549,6 +555,8 @@ def _term(term: pred.Term, dialect: Dialect, level: int = 0) -> str:
         case pred.Constant(value):
             return _value(value, dialect)
         case pred.Arithmetic("/", left, right):
+            # `/` of CEL is true division, and without a value for zero; SQL may cut off the rest of whole numbers and
+            # fail for zero. In ClickHouse only a nullable type can hold the NULL.
             double = {"postgresql": "DOUBLE PRECISION", "sqlite": "REAL", "clickhouse": "Nullable(Float64)"}
             kind = double.get(dialect, "DOUBLE")
             return f"(CAST({_term(left, dialect)} AS {kind}) / NULLIF({_term(right, dialect, 2)}, 0))"

@@ -56,11 +56,7 @@ class SaseShape:
     closed: bool
 
     def how(self, n: int) -> sase.Strategy:
-        """Return the strategy of a component."""
-        return self.strategies[n]
-
-    def gap(self, n: int) -> sase.Strategy:
-        """Return the strategy that says which events may be skipped before the first event of component n."""
+        """Return the strategy of a component, which also says what may be skipped before its first event."""
         return self.strategies[n]
 
     def at(self, n: int, edge: Edge) -> list[Predicate]:
@@ -81,6 +77,8 @@ def shape_of(q: sase.SaseQuery, reading: Reading) -> SaseShape:
     skipping = [s for n, (k, s) in enumerate(zip(q.pattern, strategies, strict=True)) if n or k.kleene]
     for p in correlated:
         _require_one_of_many(p, q)
+    # Only strategies that look at the events of a key need PER KEY. Under strict contiguity events of other keys count
+    # as well, so that PER KEY would be wrong there.
     keyed = bool(tests) and not {NEXT, PARTITION}.isdisjoint(skipping) and "strict_contiguity" not in skipping
     if NEXT in skipping and (correlated or (tests and not keyed)):
         span = correlated[0].span if correlated else tests[0][1]
@@ -261,6 +259,8 @@ class _Translation:
             k.variable: _Parts(v, names.fresh(v), names.fresh(v), names.fresh(v)) if k.kleene else _Parts(v, v, v, v)
             for k, v in zip(shape.pattern, taken, strict=True)
         }
+        # Only what a condition compares is named, because the formula of an array grows if its first, later or last
+        # events have names of their own (`is_split`).
         self.asked = {self.name(a) for p in shape.correlated for a in mentions(p.condition)}
         later = [p.condition for p in shape.correlated if p.edge == "later"]
         self.asked |= {self.names[a.variable or ""].rest for c in later for a in mentions(c)}
@@ -270,11 +270,13 @@ class _Translation:
         shape = self.shape
         phi = self.component(0)
         for n in range(1, len(shape.pattern)):
-            phi = self.sequenced(shape.gap(n), phi, self.component(n))
+            phi = self.sequenced(shape.how(n), phi, self.component(n))
         for p in shape.correlated:
             phi = cel.Filter(phi, _on_sets(self.on_variables(p.condition, p.edge == "later"), p.span))
         if not shape.pattern[0].kleene and len(shape.pattern) == 1:
             return phi  # nothing to compare its event with
+        # A match of one event compares nothing, so it may lack the key, which PARTITION BY and PER KEY ask of every
+        # event.
         single = self.component(0, alone=True) if len(shape.pattern) == 1 else None
         phi = cel.PerKey(phi, shape.tests) if shape.keyed else reduce(cel.PartitionBy, shape.tests, phi)
         if shape.window is not None:
@@ -326,7 +328,7 @@ class _Translation:
 
     def limited_first(self, n: int, phi: cel.Formula) -> cel.Formula:
         """Same as `limited`, for the first event of component n; the skipped events depend on the component before."""
-        if n == 0 or self.shape.gap(n) != "skip_till_next_match":
+        if n == 0 or self.shape.how(n) != "skip_till_next_match":
             return phi
         shape, k, before = self.shape, self.shape.pattern[n], self.shape.pattern[n - 1]
         wanted = [*shape.at(n, "first"), *shape.at(n, "each")]
@@ -463,4 +465,5 @@ def _event(phi: cel.Formula) -> expr.Expression:
         phi = phi.phi
     if not isinstance(phi, cel.EventAtom):
         raise Unsupported("event expressions have no windows and cannot compare two events")
+    # The outermost filter was found first, and was the last in the query.
     return expr.Primitive(phi.type, mask=reduce(Both, reversed(masks)) if masks else None)
