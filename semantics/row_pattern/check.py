@@ -1,4 +1,9 @@
-"""Check a clause of MATCH_RECOGNIZE: its names, its navigation, its pattern, and the types of its expressions."""
+"""Check a clause of MATCH_RECOGNIZE: its names, its navigation, its pattern, and the types of its expressions.
+
+A clause is often checked without a table. A type is therefore None where it is not known, and only a known type can be
+wrong. Unknown columns and wrong types are reported if there are no other problems. A clause without problems is
+remembered, since several steps of one request ask for it.
+"""
 
 from __future__ import annotations
 

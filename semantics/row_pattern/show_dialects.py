@@ -1,4 +1,9 @@
-"""Write a clause of MATCH_RECOGNIZE as text of a dialect in which it means the same, or say why that is impossible."""
+"""Write a clause of MATCH_RECOGNIZE as text of a dialect in which it means the same, or say why that is impossible.
+
+A dialect may accept a text and mean something else by it. So the text is parsed again in the dialect, and must give the
+clause that was meant. What another meaning changes is written out where the dialect has words for it. What depends on
+the values of columns is a note to the user, because the clause does not show it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Campaigns of `cerify fuzz`, on one machine or on Spark: the evaluators that they compare, and their plan."""
+"""Campaigns of `cerify fuzz`, on one machine or on Spark: the evaluators that they compare, and their plan.
+
+A plan is plain data, and a case is computed from the plan and its number. So workers need only numbers, and every case
+of a long campaign can be made again on its own, wherever it ran.
+"""
 
 from __future__ import annotations
 
@@ -158,6 +162,8 @@ class EngineEvaluator:
                 assert_never(result.outcome)
 
 
+# One entry is enough, because a campaign asks all evaluators about one query; compared by identity, because to compare
+# the trees would take as long as the check.
 _TYPED: list[tuple[Any, Schema]] = []  # the query that was checked last, with its schema
 
 

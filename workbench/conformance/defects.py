@@ -1,4 +1,10 @@
-"""Group the failures of a run into defects: their smallest cases, their causes, and the cases that each explains."""
+"""Group the failures of a run into defects: their smallest cases, their causes, and the cases that each explains.
+
+One mistake of an engine may fail hundreds of cases. Each failure is first made as small as possible, because small
+cases have few possible causes. Causes are choices of another semantics that predict the engine's answers. Sets of
+choices are too many to try all, so the search is greedy; then each chosen one has to hold against its rivals on the
+other answers.
+"""
 
 from __future__ import annotations
 

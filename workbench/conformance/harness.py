@@ -1,4 +1,9 @@
-"""Run cases on an engine under test, and replace its process when it dies, hangs or breaks the protocol."""
+"""Run cases on an engine under test, and replace its process when it dies, hangs or breaks the protocol.
+
+An engine under test may hang, flood its pipes, detach processes, or answer twice. So it runs in a session of its own,
+threads read and write its pipes, and one failure costs a restart instead of the run. Restarts are few and slow. Queries
+that would probably cost another one are therefore not run, and the report says so (`Losses`).
+"""
 
 from __future__ import annotations
 
@@ -148,6 +153,7 @@ class EngineProcess:
 
     def ask(self, text: str, seconds: float, meanwhile: Callable[[], object] | None = None) -> bytes:
         """Send a line and return the next line of the answer. Raises EngineFailure. meanwhile: called after sending."""
+        # A line that is there already cannot be the answer to this question.
         if (early := self.early()) is not None:
             raise EngineFailure("protocol", f"wrote a line that answers no request: {excerpt(early)}")
         self._stderr.clear()
@@ -426,6 +432,8 @@ class Losses:
         found, left = set[Part](), [some - of_all for some in self.losing]
         while left := [some for some in left if some and found.isdisjoint(some)]:
             number = Counter(part for some in left for part in some)
+            # One more in the divisor, so that several losses weigh more than a single one; sorted, so that a tie has
+            # one outcome.
             found.add(max(sorted(number), key=lambda part: number[part] / (number[part] + self.answered[part] + 1)))
         return sorted(name for (name,) in found)
 
@@ -535,6 +543,8 @@ class Engine:
         try:
             self._require_silence()
             answer = None
+            # None if the line answered an earlier case again. The process has then been ended, and a new one gets the
+            # question.
             while answer is None:
                 if self._process is None:
                     if self.restarts >= self.limits.restarts:

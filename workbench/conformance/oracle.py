@@ -1,4 +1,8 @@
-"""Compute the expected answers: those of the default meaning, or of the choices that a policy or a reading declares."""
+"""Compute the expected answers: those of the default meaning, or of the choices that a policy or a reading declares.
+
+The suites store the answers of the default meaning. An engine that differs on purpose would fail everywhere, and its
+defects would be hidden among its choices. So its profile may declare choices, and what is expected then follows them.
+"""
 
 from __future__ import annotations
 

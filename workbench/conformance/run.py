@@ -1,4 +1,9 @@
-"""Run every case of a conformance suite, and explain the failures by as few defects as can be found."""
+"""Run every case of a conformance suite, and explain the failures by as few defects as can be found.
+
+A failed case may also be a mistake of cerify. Before it counts, it is judged again by the reference evaluator and by
+the plain definition, which has no shortcuts; if they disagree, the case is disputed. The search for causes has a limit
+of time, and starts the engine anew. Whatever fails or is interrupted there, the verdicts are reported.
+"""
 
 from __future__ import annotations
 
@@ -97,6 +102,7 @@ def conform(
     """
     started = time.perf_counter()
     with Engine(argv, limits, losses=Losses(skips=True)) as engine:
+        # The others are only counted (`unasked`), so that an engine for one language has no thousands of skipped cases.
         asked = [case for case in cases if case.language in engine.info.languages]
         results, ended = run_all(engine, asked, oracle, progress)
         info = engine.info
@@ -106,6 +112,7 @@ def conform(
         replace(r, outcome="protocol", matches=None, detail=engine.twice[r.case.id]) if r.case.id in engine.twice else r
         for r in results
     ]
+    # Started only now: the time of the run itself depends on the engine.
     watch, unjudged = Watch(diagnosis_seconds), list[str]()
     if not ended:
         results, unjudged, ended = judge_all_again(results, oracle, watch)
@@ -183,6 +190,7 @@ def judge_all_again(
     """
     judged: dict[str, CaseResult] = {}
     due = [result for result in results if result.outcome == "failed" and not oracle.concerns(result.case.language)]
+    # Short ones first, so that the time is enough for as many as possible.
     due.sort(key=lambda result: (len(result.case.events), len(result.case.query)))
     ended = ""
     try:
@@ -205,6 +213,7 @@ def same_error(results: Sequence[CaseResult]) -> Defect | None:
 
     Errors count as the same if they differ only in numbers, quoted text, or the case's id.
     """
+    # Cases without an answer say nothing against one common error.
     asked = [result for result in results if result.outcome not in ("skipped", "not_run")]
     texts = ((r.outcome, r.detail.partition("\n")[0].replace(r.case.id, "")) for r in asked)
     kinds = {(outcome, ERROR_PARTS.sub("", text)) for outcome, text in texts}
@@ -351,6 +360,8 @@ def events_of(language: Language[Any], query: Any) -> list[Event]:
 
 def _values(constants: Sequence[Value]) -> list[Value]:
     found: dict[Value, None] = {}
+    # The constant itself tells > from >=, and its successor satisfies both. 0 and 1 are for a query that compares
+    # attributes only with each other.
     for value in constants:
         found[value] = None
         if isinstance(value, int | float) and type(value) is not bool:

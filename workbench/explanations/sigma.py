@@ -1,4 +1,8 @@
-"""Explain why Sigma rules raised an alert or not: which events the window contained, and which were missing."""
+"""Explain why Sigma rules raised an alert or not: which events the window contained, and which were missing.
+
+Windows, groups and quantities come from the reference evaluator itself (`LogOfRules`), so that an explanation cannot
+contradict the alerts. Only what evaluation does not need is computed here: which tests fail, and what was nearest.
+"""
 
 from __future__ import annotations
 

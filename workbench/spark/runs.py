@@ -1,4 +1,9 @@
-"""Describe a query as it is sent to workers: plain data, which each worker parses."""
+"""Describe a query as it is sent to workers: plain data, which each worker parses.
+
+Evaluators are not sent. Each worker compiles a query once and shares the result among all its keys and batches. Keys
+may be many and their streams short: where the evaluator allows it, one call of its loops reads the streams of many
+keys, one after the other (`Concatenated`). A query without such an evaluator has its streams gathered, within a limit.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Find the matches of a query over an unbounded stream of rows, by Spark's Structured Streaming and its state store."""
+"""Find the matches of a query over an unbounded stream of rows, by Spark's Structured Streaming and its state store.
+
+Events of a key may arrive out of order, but evaluators read them in order. So rows wait in the state of their key until
+the watermark has passed them. Between Spark's operators, rows are blobs without columns of times: Spark drops late rows
+by such columns, but here late rows belong into the answer, so that no event disappears without notice.
+"""
 
 from __future__ import annotations
 
@@ -213,6 +218,7 @@ def prepare(df: DataFrame, query: str, options: StreamOptions) -> PreparedStream
             f"order of {event_time!r}; rename {columns.time!r}, or make it the event_time"
         )
     plan = StreamPlan(asked, columns, arrow_schema(df.schema))
+    # Compiled here too, so that a query without an evaluator of batches is refused now and not by a worker.
     _ = plan.compiled
     answer = answer_schema(df.schema, asked, columns, output)
     if doubled := [name for name in (KIND, ROW) if name in answer.names]:
