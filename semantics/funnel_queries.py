@@ -92,11 +92,13 @@ class FunnelWindow:
         """
         match self.window:
             case TimeWindow(amount, name):
+                # A fraction of the text: 0.1 is one tenth here, not the nearest float.
                 width = Fraction(str(amount)) * SECONDS_OF[name]
             case AttributeWindow(amount, _):
-                width, unit = Fraction(str(amount)), unit
+                width = Fraction(str(amount))
             case EventWindow(count):
                 return count - 1
+        # Differences of integers are at most a width if they are at most its floor, and integers compare exactly.
         return float(width * unit) if floating else math.floor(width * unit)
 
 
@@ -140,6 +142,8 @@ def parse_step(text: object) -> FunnelStep:
         return FunnelStep(text.strip(), name, None)
     if not condition.rstrip().endswith("]"):
         raise _in_step("the condition is not closed: end it with ]", text, Span(len(text), len(text)))
+    # CEL's own parser reads the condition, so that steps have all conditions of a query. Places of errors are shifted
+    # back.
     prefix = "e FILTER e["
     try:
         tree = parse(prefix + condition)
@@ -486,6 +490,7 @@ def _level(question: FunnelQuestion, rows: list[FunnelRow], mode: str | None, S:
     window = None if question.window is None else question.window.on_axis(_unit(question, S), floating)
     n, mode = len(question.steps), question.mode or mode
     if mode is not None:
+        # A mode needs a window; without one the length of all rows excludes nothing.
         return FUNNEL_MODES[mode](rows, n, window if window is not None else _span(rows)), ()
     chain = deepest_chain(rows, n, ChainReading(window, question.start == "first", question.order == "strict"))
     return len(chain), chain
@@ -531,8 +536,10 @@ def _rows_by_key(
     barring = None if isinstance(question, SequenceQuestion) else question.between
     for p, event in enumerate(S):
         key = None if question.by is None else event.get(question.by)
+        # NaN is no key either: it equals no other value, so each such event would be a key of its own.
         if question.by is not None and (key is None or key != key):
             continue
+        # Before the event is tested, because a key has a row in the answer even if it reaches no step.
         rows = found.setdefault((isinstance(key, bool), key), [])
         time = p if axis is None else _number(event.get(axis), axis)
         if time is None:

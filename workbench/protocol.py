@@ -163,6 +163,8 @@ def answer_of_json(obj: Json, output: str, events: int) -> Answer:
         return Failed(error["code"], bounded(error["message"]), Span(*error["span"]) if error.get("span") else None)
     problems: list[str] = []
     matches = [_match(match, f"matches[{i}]", output, problems) for i, match in enumerate(timed_items(obj["matches"]))]
+    # Repetitions and positions beyond the stream are reported as problems of the answer: an error of the protocol would
+    # hide its matches.
     twice = [match for match, times in Counter(matches).items() if times > 1]
     if twice:
         problems.append(f"the answer is a set, but it has the match {min(twice).json()} more than once")

@@ -1,8 +1,8 @@
 """Evaluate SELECT statements with a MATCH_RECOGNIZE clause over a stream, in a dialect of SQL.
 
-Evaluators know only the standard's meaning, with its open questions. What a dialect means differently is written out in the clause before:
-numbers that are days, texts that are times, the place of NULL in an order. What depends on the rows, such as the types
-of columns, is written out when the table is there (`Pasted.over`).
+Evaluators know only the standard's meaning, with its open questions. What a dialect means differently is written out
+in the clause before: numbers that are days, texts that are times, the place of NULL in an order. What depends on the
+rows, such as the types of columns, is written out when the table is there (`Pasted.over`).
 """
 
 from __future__ import annotations

@@ -181,6 +181,7 @@ def table_lines(headings: Sequence[str], rows: Sequence[Sequence[str]], numbers:
         max(map(len, [heading, *(line for row in cells for line in row[i])])) for i, heading in enumerate(headings)
     ]
     room = screen_width() - 3 * len(widths)
+    # The widest column gives way, so that narrow ones stay on one line; below 8 characters no column can be read.
     while sum(widths) > room and max(widths) > 8:
         widths[widths.index(max(widths))] -= 1
     found = [Line(), Line([(_row(headings, widths, numbers), "bold")])]

@@ -287,8 +287,9 @@ def show_constant(value: int | float | str | bool | None) -> str:
     if isinstance(value, str):
         escaped = (_ESCAPES.get(c) or (c if c.isprintable() else f"\\u{{{ord(c):x}}}") for c in value)
         return f'"{"".join(escaped)}"'
-    if isinstance(value, float) and not isinstance(value, bool):
+    if isinstance(value, float):
         text = repr(value)
+        # Python writes 1e+16 without a point, but an exponent of EQL needs one before it.
         return text if "." in text or "e" not in text else text.replace("e", ".0e")
     return json.dumps(value)
 

@@ -833,6 +833,7 @@ def _literal(value: Value | timedelta | None) -> str:
         case bool():
             return "TRUE" if value else "FALSE"
         case datetime():
+            # A TIMESTAMP of SQL has no zone; here all are in UTC.
             return f"TIMESTAMP '{value.astimezone(UTC).replace(tzinfo=None).isoformat(' ')}'"
         case timedelta():
             return "INTERVAL '{}' {}".format(*largest_unit(value))
@@ -858,6 +859,7 @@ def largest_unit(interval: timedelta) -> tuple[str, str]:
     for unit, length in UNITS.items():
         if not interval % length:
             return str(interval // length), unit
+    # Of the magnitude, because divmod rounds down: -1.5 seconds would become -2 and a half.
     whole, fraction = divmod(abs(interval) // timedelta(microseconds=1), 1_000_000)
     return f"{'-' * (interval < timedelta(0))}{whole}.{fraction:06}".rstrip("0"), "SECOND"
 

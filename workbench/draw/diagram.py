@@ -303,6 +303,7 @@ def _dot(diagram: Diagram, texts: Sequence[Size], direction: str, stacks: dict[i
         if edge.is_loop and k not in stacks:
             continue
         columns, rows = _size(stacks[k], texts) if edge.is_loop else texts[k]
+        # Only the size matters: each text is replaced by letters m, since the drawing itself writes the texts.
         label = "\\n".join(["m" * (columns + 1)] * rows)
         lines.append(f'q{edge.source} -> q{edge.target} [id=e{k}, label="{label}"];')
     return "digraph {\n" + "\n".join(lines) + "\n}"
@@ -429,6 +430,7 @@ def svg(diagram: Diagram) -> str:
     below = list(_below(diagram, numbered, placed.height + 3 * MARGIN))
     width = max(placed.width, BELOW if below else 0) + 2 * MARGIN
     height = below[-1][0] + MARGIN if below else placed.height + 2 * MARGIN
+    # A page may have several drawings, and ids must differ. A digest gives the same page each time, unlike a counter.
     name = "d" + blake2b(repr(diagram).encode(), digest_size=5).hexdigest()
     dx = MARGIN + (width - 2 * MARGIN - placed.width) / 2
     parts = [
@@ -476,6 +478,7 @@ def _with_fallbacks(style: str) -> str:
     """
     light: dict[str, str] = {}
     for name, value in re.findall(r"(--[\w-]+): ([^;]+);", style):
+        # The first definition counts: it is that of light mode, before the one for dark mode.
         light.setdefault(name, light.get(value[4:-1], value))  # the value may be var(…) of an earlier variable
     plain = re.compile(r"([\w-]+): (var\((--[\w-]+)\))")
     return plain.sub(lambda one: f"{one[1]}: {light[one[3]]}; {one[0]}" if one[3] in light else one[0], style)

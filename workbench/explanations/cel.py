@@ -388,6 +388,7 @@ def _blamed(one: AcrossKeys, S: Stream, n: int, C: tuple[int, ...]) -> int | Non
     own = [p for p in same_key((one.partition.attribute,), n, S) if p <= n]
     if len(own) > OWN:
         return None
+    # Events between those of the match come first, because at most TRIED events are tried.
     others = sorted(set(range(n)).difference(own), key=lambda p: (p < min(C, default=n), -p))
     for p in others[:TRIED]:
         positions = sorted((*own, p))

@@ -128,6 +128,7 @@ def _splits(
     """
     places = sorted(C)
     for n in range(1, len(places)):
+        # Only this way: in a sequence all events of the left side come before those of the right side.
         C1, C2 = frozenset(places[:n]), frozenset(places[n:])
         for nu1 in _valuations(left, C1, oracle):
             for nu2 in _valuations(right, C2, oracle):
@@ -185,8 +186,10 @@ def reasons(phi: core.Formula, C: ComplexEvent, S: Stream, budget: Budget = Budg
 
     Return () if C is not a complex event without them either. Raises BudgetExceeded.
     """
+    # One condition for each filter, so that a reason names only the condition that fails.
     phi = _single_conditions(phi)
     places = [node for node in core.subformulas(phi) if isinstance(node, Restriction)]
+    # Small sets first, since the first one found is the reason: nothing in it could be left in.
     sets = (left_out for n in range(1, len(places) + 1) for left_out in combinations(places, n))
     for left_out in islice(sets, TRIED):
         taken: dict[int, list[Restriction]] = {}

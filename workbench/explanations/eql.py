@@ -1,7 +1,8 @@
 """Explain why an EQL rule fired or not: how far sequences came step by step, and why events are not a match.
 
 The reference evaluator gives the matches and no reasons. Therefore a second account follows every sequence from step to
-step, and records what stopped it. On a long log it also gives the matches of a rule without pipes, because the definition would take too long.
+step, and records what stopped it. On a long log it also gives the matches of a rule without pipes, because the
+definition would take too long.
 """
 
 from __future__ import annotations

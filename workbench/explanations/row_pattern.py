@@ -73,8 +73,10 @@ class LabelSearch(Meaning):
         return self._leaf(p, w) if isinstance(p, Leaf) else super().sequence(p, w)
 
     def _leaf(self, p: Leaf, w: Labelling) -> Iterator[Labelling]:
+        # All at once: whether the leaf could continue must be known before the search goes deeper.
         found = list(super().sequence(p, w))
         longest = self.progress.longest
+        # Shorter ones say less about what is missing: only the stops of the longest partial matches are kept.
         if not found and len(w) == len(longest):
             self.progress.stops.setdefault(p, w)
         for u in found:
