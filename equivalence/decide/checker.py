@@ -57,6 +57,7 @@ def _flaw(certificate: Certificate, budget: Budget) -> str | None:
     if any(q >= both.states for x, y in relation for q in x | y):
         return f"a pair names a state that the automata do not have; they have {both.states} states"
     right_start = frozenset(q + left.states for q in right.initial)
+    # The left formula is contained in the right one if both together mean the same as the right one.
     left_start = left.initial | right_start if certificate.claim == "contained" else left.initial
     for x, y in relation:
         if bool(x & both.final) != bool(y & both.final):
@@ -94,6 +95,7 @@ class _Both:
 
     def steps(self, x: States, y: States) -> Iterator[tuple[States, States]]:
         """Yield the targets of x and of y, for each type of events and each set of marks on their transitions."""
+        # Other marks lead both sets to the empty set, and these are equal.
         enabled = {t.marks for q in x | y for t in self.leaving[q]}
         for type_ in range(len(self.algebra.atoms)):
             for marks in enabled:
@@ -168,6 +170,8 @@ def _expression_flaw(certificate: Certificate, budget: Budget) -> str | None:
         left, right = p in A.accepting, q in B.accepting
         if left != right and (left or certificate.claim == "equivalent"):
             return f"in the pair {p}, {q} only one state accepts"
+        # A later history that comes back to this pair is asked about a start event, too: too much, but never too
+        # little.
         for a in letters.intersection(A.alphabet.coming if (p, q) != (0, 0) else range(len(A.alphabet.types))):
             after = A.step(p, a, NOBODY), B.step(q, a, NOBODY)
             if after not in related:

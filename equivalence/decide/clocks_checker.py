@@ -33,6 +33,8 @@ Times: TypeAlias = list[list[int | float]]
 LAST_VALUE, NEW_VALUE, PIECES = -2_000_000_000, -3_000_000_000, 64
 Values: TypeAlias = tuple[tuple[str, int | None], ...]
 """The current event's value of each attribute that registers compare; None is no value."""
+# Clocks are negative numbers above LAST_VALUE, and values are the numbers from LAST_VALUE down: one comparison tells
+# them apart in a nested tuple, and numbers of states are not negative.
 Started = -(10**9)  # stands for the clock that starts with the current event
 Late: TypeAlias = frozenset[tuple[int, int]]
 """The parts whose windows are over, each with its clock."""
@@ -195,6 +197,8 @@ class NestedAutomaton:
                 if not _is_equal_in(clocks, _looked_at(t.marks), dict(values)):
                     continue
                 ended = _numbers(t.marks, LAST_OF)
+                # A value that is not read again is forgotten: otherwise runs that have the same future would be
+                # different runs.
                 left = [
                     (part, x)
                     for part, x in clocks.items()
@@ -291,6 +295,7 @@ def with_event(times: Times, event: KnownEvent, gap: int) -> Times | None:
     n = len(times)
     more: Times = [[*row, math.inf] for row in times]
     more.append([math.inf] * n + [0])
+    # Now is at least `gap` before the event, and the event from `nearest` to `furthest` before the last event.
     more[1][n] = -gap
     more[n][0] = -event.nearest
     more[0][n] = event.furthest
@@ -311,6 +316,7 @@ def by_ages(times: Times, uses: Mapping[int, Iterable[int | float]]) -> Iterator
         for known, passed in choices:
             for i in range(len(edges) - 1):
                 cut = [line[:] for line in known]
+                # Times are whole ticks: more than a width is at least one tick more.
                 cut[row][now] = min(cut[row][now], -(edges[i] + 1))
                 cut[now][row] = min(cut[now][row], edges[i + 1])
                 if (kept := closed(cut)) is not None:
@@ -432,6 +438,7 @@ class ClosedList:
             left, right = (self._pruned(some) for some in sets)
             if self.ends(then) and any(map(self._accepts, left)) != any(map(self._accepts, right)):
                 last = [row[:] for row in times]
+                # A match ends here only if this is the last event, that is, if the last event is no later.
                 last[0][now] = min(last[0][now], 0)
                 if not event.timed or closed(last) is not None:
                     raise NotClosed("in one pair, only one side has a match")
@@ -452,6 +459,7 @@ class ClosedList:
 
     def _require(self, table: Mapping[Any, list[Times]], known: Any, left: Runs, right: Runs, times: Times) -> None:
         left, right = tuple(sorted(left)), tuple(sorted(right))
+        # Equal sets agree whatever comes, so the list need not have them.
         if left == right:
             return
         for wider in table.get((known, left, right), ()):

@@ -139,6 +139,7 @@ class DerivationCheck:
             case cel.In(_, A), cel.In(_, B):
                 if A != B and level == "valuations":
                     raise RuleFails("two IN operators bind different variables")
+            # Which events PROJECT keeps depends on the variables, so the operands must agree in these.
             case cel.Project(L, _), cel.Project(M, _):
                 if L != M:
                     raise RuleFails("two projections keep different variables")
@@ -146,11 +147,15 @@ class DerivationCheck:
             case cel.PerKey(_, names), cel.PerKey(_, others):
                 if {*names} != {*others}:
                     raise RuleFails("two PER KEY operators have different attributes")
+            # AND joins valuations that are equal, and not only of the same events.
             case cel.And(), cel.And():
                 level = "valuations"
+            # What more matches on the right take away must be contained the other way round; of these matches only the
+            # events count, because their variables are not seen outside.
             case cel.Unless(), cel.Unless():
                 mine, theirs, _ = pairs[1]
                 pairs[1], bindings_matter[1] = (theirs, mine, claim), False
+            # A strategy with more to choose from may lose a match: containment of the operands proves nothing.
             case ((cel.Next() | cel.Last() | cel.Max()), _):
                 pairs = [(mine, theirs, "equivalent") for mine, theirs, _ in pairs]
             case (
@@ -294,6 +299,7 @@ class DerivationCheck:
 
     def _no_event(self, given: Sequence[Predicate], P: Predicate, schema: Schema | None) -> bool:
         """Return whether every event that satisfies all given predicates satisfies P."""
+        # z3 is slow to start and to answer, and most conditions need no more than comparisons with constants.
         for solver in (False, True):
             algebra = Algebra([*given, P], self.budget, schema, solver)
             left = algebra.everything & ~algebra.mask(P)
@@ -433,6 +439,7 @@ def _by_atoms(phi: cel.Formula, numbers: count[int]) -> tuple[cel.Formula, dict[
     if isinstance(phi, cel.EventAtom):
         return phi, {phi.type: frozenset({next(numbers)})}
     below = [_by_atoms(psi, numbers) for psi in children(phi)]
+    # The variables on the right of UNLESS hold nothing outside.
     visible = below[:1] if isinstance(phi, cel.Unless) else below
     holds = {
         A: frozenset().union(*(held.get(A, ()) for _, held in visible))

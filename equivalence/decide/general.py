@@ -43,6 +43,8 @@ def compare_formulas(
     claim cannot be decided, all streams of up to `bound` events are searched for a difference.
     """
     verdict = _compare(phi, psi, claim, level, schema, order, bound, budget)
+    # cel.py knows no order of times. What it proves holds for all streams, so for those in this order as well; but the
+    # stream on which it finds a difference may have other times.
     if isinstance(verdict, Different) and not has_order(verdict.stream, order):
         return Undecided(
             f"the queries differ on a stream whose times are not in the order {order}; other streams are undecided"

@@ -96,6 +96,7 @@ def _choices(pools: Sequence[Sequence[Value | None]]) -> Iterator[tuple[Value | 
     if math.prod(map(len, pools)) <= MOST:
         yield from product(*pools)
         return
+    # Always the same choices: a certificate that is accepted once is accepted again.
     rng = Random(0)
     for _ in range(MOST):
         yield tuple(rng.choice(pool) for pool in pools)
@@ -131,6 +132,7 @@ def _around(constant: Value) -> Iterator[Value]:
         case int() | float() if not isinstance(constant, bool) and -math.inf < constant < math.inf:
             whole = math.floor(constant)
             yield from (whole - 1, whole, whole + 1)
+            # A larger whole number has no float, and Python raises OverflowError.
             if abs(constant) <= sys.float_info.max:
                 near = float(constant)
                 yield from (near, math.nextafter(near, math.inf), math.nextafter(near, -math.inf))
@@ -199,6 +201,8 @@ class ComparedAttributes:
 
     def collect(self, formulas: Sequence[cel.Formula]) -> None:
         """Record keys, widths and the tests of keys, in the order in which the formulas have them."""
+        # The groups come first, because an attribute of a group is never compared with the last event's key
+        # (`is_of_last`).
         for psi in (psi for phi in formulas for psi in cel.subformulas(phi) if isinstance(psi, cel.Filter)):
             for pair in filter(None, map(equal_values, cel.atoms(psi.condition))):
                 names = {a.name for a in pair}
@@ -285,6 +289,8 @@ class ComparedAttributes:
         if not 0 <= width < math.inf:
             return name, width
         if self.type_of(name) == "int":
+            # Differences of whole numbers are whole, and those of 64-bit numbers less than 2^65: all wider windows are
+            # one.
             return name, min(int(width // 1), 2**65)
         if self.type_of(name) == "timestamp":
             if width >= LONGEST_TIME:
@@ -570,6 +576,7 @@ def _sides_of(phi: cel.Formula) -> list[cel.Formula]:
     if isinstance(phi, cel.EventAtom | cel.Preference | cel.Iteration):
         return [phi]
     below = [[psi] if isinstance(phi, cel.Unless) and i else _sides_of(psi) for i, psi in enumerate(children(phi))]
+    # One more than `_by_alternatives` accepts, so that it sees that there are too many without building all of them.
     return [rebuilt(phi, chosen) for chosen in islice(product(*below), 65)]
 
 
@@ -584,6 +591,7 @@ def _reached(
 ) -> set[str]:
     """Return the variables that the pairs make equal to one of this pair."""
     reached = {str(a.variable) for a in pair}
+    # Each round but the last adds a variable, so as many rounds as pairs are enough.
     for _ in pairs:
         for a, b in pairs:
             if a.name == pair[0].name and {str(a.variable), str(b.variable)} & reached:

@@ -145,6 +145,8 @@ class _Followed:
         )
         left: dict[Rest, Hashable] = {}
         for A, rest, number in options:
+            # A variable without a condition takes every row. Of equal remaining patterns the first one is preferred,
+            # and the others can never be the match.
             if A not in known or true[known[A]]:
                 left.setdefault(rest, (number, A if labelled else ""))
         return CheckedSide(tuple(left.items()), None if match is None else (match,))
@@ -230,6 +232,7 @@ def _ways(
         case rows.Exclusion(inner):
             yield from _ways((*later, inner), begins, ends, seen)
         case rows.Quantified():
+            # As if rows had been taken before: only an iteration after an empty one may be forbidden.
             yield from _ways((*later, RowIteration(part, 0, True)), begins, ends, seen)
         case RowIteration():
             for onward in _expand_iteration(part):
@@ -247,6 +250,7 @@ def _expand_iteration(now: RowIteration) -> list[Rest]:
     stop: list[Rest] = [()] if number >= p.low else []
     more: list[Rest] = []
     if number != p.high and (has_rows or number < p.low or p.high is not None):
+        # Without a greatest number nothing depends on iterations beyond the least, and counting on would have no end.
         more = [(RowIteration(p, number + 1 if p.high is not None else min(number + 1, p.low), False), p.pattern)]
     return more + stop if p.greedy else stop + more
 
@@ -257,6 +261,7 @@ def _wrap_pattern(p: rows.Pattern) -> Rest:
 
 def _numbered(left: CheckedSide, right: CheckedSide) -> tuple[CheckedSide, CheckedSide]:
     """Return the sides with their keys replaced by numbers from 0 on; equal keys get equal numbers."""
+    # The keys grow with every row. Numbered anew, states with the same future are equal, so that the search ends.
     numbers: dict[Hashable, int] = {}
 
     def side(one: CheckedSide) -> CheckedSide:

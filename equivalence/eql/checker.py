@@ -248,6 +248,7 @@ class _PossibleEvents:
         else:
             raise BudgetExceeded("the conditions of the rules are too large to be checked")
         self._solver.pop()
+        # They say what values a field can have, whatever the question was, so the next question begins with them.
         self._solver.add(learned)
         return found
 
@@ -379,6 +380,7 @@ def _compared(sign: str, value: Any, context: Any) -> Callable[[Any], Any] | Non
 
 
 def _among(v: Any, texts: Sequence[Any]) -> Any:
+    # `v[0] != TEXT` is never true here; without texts the Or would be empty, and belong to another context of z3.
     return z3.And(v[0] == TEXT, z3.Or([v[0] != TEXT, *(z3.InRe(v[1], text) for text in texts)]))
 
 

@@ -213,6 +213,8 @@ def make_rule_tests(query: eql.EqlQuery, budget: Budget = Budget(), schema: Sche
         may_kill = _may_differ(query, mutant, [S for S, _ in logs])
         killer = next((n for n in may_kill if matches_of(mutant, logs[n][0]) != logs[n][1]), None)
         if killer is None:
+            # Most mutants differ in one condition, so one event exchanged in the log of the first match is tried before
+            # the costly decision.
             found: object = replace_event(query, mutant, along, asked)
             if found is None:
                 found = _difference(query, mutant, budget, asked)

@@ -123,7 +123,8 @@ def clause(rng: Random, profile: RowProfile, nodes: int) -> MatchRecognize:
     rows_: RowsPerMatch = rng.choice(("one", "one", "all", "all omit empty", "all with unmatched"))
     if profile.windows or profile.chain:
         rows_ = "one"
-    if rows_ == "all with unmatched" and "{-" in _text(pattern):
+    # The standard forbids the two together.
+    if rows_ == "all with unmatched" and any(isinstance(p, rows.Exclusion) for p in subtrees(pattern)):
         rows_ = "all"
     order = [Order(rows.RowColumn("o"), rng.random() < 0.3, rng.choice((None, "FIRST", "LAST")))]
     q = MatchRecognize(
@@ -151,12 +152,6 @@ def _extended(rng: Random, q: MatchRecognize) -> MatchRecognize:
     )
 
 
-def _text(pattern: rows.Pattern) -> str:
-    from cerify.semantics.row_pattern.syntax import show_pattern
-
-    return show_pattern(pattern)
-
-
 def _chain(rng: Random, profile: RowProfile, nodes: int) -> rows.Pattern:
     """Return a sequence of different variables, each once or with a quantifier other than {0}."""
     names = rng.sample(profile.variables, min(nodes, rng.randint(1, len(profile.variables))))
@@ -172,6 +167,7 @@ def _chain(rng: Random, profile: RowProfile, nodes: int) -> rows.Pattern:
 def _pattern(rng: Random, profile: RowProfile, nodes: int, nesting: int) -> rows.Pattern:
     if nodes <= 1 or nesting == 0:
         leaf = rng.random()
+        # The share of anchors goes to the empty pattern in a window, where anchors are forbidden.
         if leaf < (0.14 if profile.windows else 0.08):
             return rows.Empty()
         return (

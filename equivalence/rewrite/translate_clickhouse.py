@@ -31,6 +31,7 @@ from cerify.semantics.row_pattern.syntax import show_expression
 
 _CALL = re.compile(r"\b(windowFunnel|sequenceMatch|sequenceCount)\s*\(", re.IGNORECASE)
 _GROUP = re.compile(r"\bGROUP\s+BY\s+(`[^`]+`|\"[^\"]+\"|[A-Za-z_]\w*)\s*(,)?", re.IGNORECASE)
+_QUOTED_OR_DOUBLE = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|==")
 _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "=": "!=", "<>": "="}
 
 
@@ -104,8 +105,10 @@ def condition_trees(call: ClickHouseCall) -> list[tuple[rows.Expression, Span]]:
 def _expression(text: str, span: Span) -> rows.Expression:
     """Parse a condition by the grammar of SQL conditions in DEFINE."""
     clause = "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS "
+    # `==` of ClickHouse is `=`, but not inside a text
+    sql = _QUOTED_OR_DOUBLE.sub(lambda found: "=" if found[0] == "==" else found[0], text)
     try:
-        (definition,) = parse_clause(f"{clause}{text.replace('==', '=')})").define
+        (definition,) = parse_clause(f"{clause}{sql})").define
     except ParseError as error:
         raise ParseError(f"in the condition {text!r}: {error.message}", span) from None
     except Unsupported as error:
@@ -346,6 +349,7 @@ def _pattern_of(call: ClickHouseCall) -> tuple[SequencePart, ...]:
             raise ParseError(
                 f"(?{part.number}) stands for condition {part.number}, but there are only {len(call.conditions)}"
             )
+    # The parser has made sure that some row is asked for, so neither loop empties the pattern.
     while isinstance(parts[0], AnyRows):  # rows before the first and after the last row of a match
         parts = parts[1:]
     while isinstance(parts[-1], AnyRows):
@@ -379,6 +383,7 @@ def _sequence_to_rows(call: ClickHouseCall, parts: Sequence[SequencePart]) -> Tr
                         f"a time clause next to .* has no translation, because it would limit other rows' times: "
                         f"{'(?1).*(?t<=9)(?2)'}"
                     )
+                # As ClickHouse documents, any rows may lie between the two that a time clause compares.
                 gap, clause = "ANY_ROW*?", part
             case AnyRow() | OfCondition():
                 name = f"ROW_{len(define) + 1}"
@@ -390,6 +395,7 @@ def _sequence_to_rows(call: ClickHouseCall, parts: Sequence[SequencePart]) -> Tr
                 define.append(f"{name} AS {condition}")
                 gap, clause, before = "NO_STEP*?", None, name
     if "NO_STEP*?" in pattern:
+        # And not NOT: a row for which the conditions are unknown is dropped like one that meets none.
         define.append(f"NO_STEP AS ({some}) IS NOT TRUE")
     keyed = "" if call.by is None else f"PARTITION BY {_sql_name(call.by)} "
     query = (

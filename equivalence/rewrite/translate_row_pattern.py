@@ -64,6 +64,8 @@ def two_lengths(p: rows.Pattern, predicates: Mapping[str, Predicate], budget: Bu
             for b in _after(A, longer, chosen):
                 if shorter == "ended" and _is_complete(A, b):
                     return TwoLengths(read, first)
+                # The list grows while it is read, so the pairs come in the order of their numbers of rows, and the
+                # first answer is a shortest one.
                 for a in _shorter_after(A, shorter, chosen):
                     if (a, b) not in seen:
                         seen.add((a, b))
@@ -230,6 +232,7 @@ class _Translation:
         phi, empty = self.formula(inner)
         if phi is None or high == 0:
             return None, low == 0 or empty
+        # Iterations that may match no rows can all be the empty ones, so one is enough however many are asked for.
         least = 1 if empty else max(low, 1)
         self.left -= least if high is None else high
         if self.left < 0:

@@ -8,7 +8,13 @@ from random import Random
 import pytest
 
 import cerify
-from cerify.equivalence.rewrite.translate_clickhouse import DIFFERENCES, call_to_cel, call_to_row_pattern, parse_call
+from cerify.equivalence.rewrite.translate_clickhouse import (
+    DIFFERENCES,
+    call_to_cel,
+    call_to_row_pattern,
+    parse_call,
+    steps_of,
+)
 from cerify.equivalence.rewrite.translate_funnels import DIALECTS, chain_of, funnel_sql, query_text
 from cerify.funnels import answer_question
 from cerify.semantics.cel.parse import parse
@@ -245,6 +251,11 @@ def test_calls_that_are_refused(text: str, kind: type[CerifyError], message: str
     with pytest.raises(kind, match=message) as error:
         call_to_cel(text)
     assert error.value.text == text or error.value.span is None or error.value.text is not None
+
+
+def test_a_double_equals_sign_inside_a_text_is_kept() -> None:
+    call = parse_call("windowFunnel(9)(time, type == 'a==b', type = 'c')")
+    assert [step.type for step in steps_of(call)] == ["a==b", "c"]
 
 
 def test_a_not_stays_unknown_where_a_column_is_null() -> None:
