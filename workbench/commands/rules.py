@@ -212,6 +212,7 @@ def with_rule_of(
             "--suite take folders"
         )
     path = Path(query) if len(query) < 4096 and "\n" not in query else Path()
+    # A text without blanks and brackets is hardly a query: it names a file, even one that is missing.
     if path.suffix in SUFFIXES and (path.is_file() or not re.search(r"[\s\[(]", query)):
         if not path.is_file():
             raise InputError(f"no file {query}; if it is a query, put it in brackets")

@@ -105,6 +105,7 @@ def likely_causes(choices: Choices, failing: Sequence[CaseResult], answered: Seq
     and for causes may use up the time. Raises DiagnosisStopped.
     """
     wrong = sorted((one for one in failing if given_by(one) is not None), key=_cost)
+    # Reversed, so that the cheapest answer of each feature is the one that stays.
     first = list({one.case.feature: one for one in reversed(wrong)}.values())[-FEATURES:]
     likely = [choice for choice in choices if any(choices.reproduces([choice], one) for one in first)]
     given = {choice: {n for n, one in enumerate(wrong) if choices.reproduces([choice], one)} for choice in likely}
@@ -147,6 +148,7 @@ def revised(
         if len(rivals) > 1:
             asked = answered_about(choices, {axis for axis, _ in rivals}, failing)
             number = {c: sum(choices.answer(case, [*rest, c]) == given for case, given in asked) for c in rivals}
+            # A tie keeps the choice: a change without evidence would only confuse.
             found[n] = max(rivals, key=lambda c: (number[c], c == choice))
     return found
 
@@ -155,6 +157,7 @@ def answered_about(choices: Choices, axes: set[str], failing: Sequence[CaseResul
     """Return the cases whose meaning a choice on one of these axes can change, with the engine's answers."""
     wrong = [(one.case, given_by(one)) for one in failing if choices.concerns(one.case, axes)]
     right: list[tuple[Case, Given]] = [(c, frozenset(c.matches)) for c in choices.passed if choices.concerns(c, axes)]
+    # Evenly spread, as neighbours in a suite are alike; wrong and right ones apart, since there may be few of one kind.
     return [one for some in (wrong, right) for one in some[:: -(-len(some) // COMPARED) or 1]]
 
 
@@ -737,6 +740,7 @@ def _merge_by_doubt(groups: Sequence[DefectGroup]) -> list[DefectGroup]:
     """Merge the groups that have the same likely cause, which some answers contradict."""
     merged: dict[object, DefectGroup] = {}
     for number, group in enumerate(groups):
+        # A group without a doubt has its own number as the key, so it stays apart.
         key: object = group.doubt.partition(", which")[0] or number
         first = merged.get(key)
         merged[key] = replace(first, kernels=(*first.kernels, *group.kernels)) if first else group
@@ -783,6 +787,7 @@ def _together(kernels: Sequence[Kernel], chosen: Sequence[Choice], choices: Choi
     """
     alone = [(k, next((c for c in chosen if choices.reproduces([c], k.result)), None)) for k in kernels]
     groups: dict[object, list[Kernel]] = {}
+    # Those that one choice explains first: the others prefer a choice that has no group yet.
     for kernel, choice in sorted(alone, key=lambda pair: pair[1] is None):
         own: object = choice or (_find_necessary_choice(choices, chosen, kernel.result, groups) if chosen else None)
         if text := described([kernel.result], choices.excluded, kernel.signature.blamed & choices.silent):
@@ -1071,6 +1076,8 @@ def causes(
     kept: dict[str, int | None] = {}  # by hypothesis, the right matches that it reports; None: it is refuted
 
     def predicted(name: str, S: Stream) -> Report | CerifyError | None:
+        # By identity, which is enough, because the streams live as long as the search; to compare events would take
+        # longer.
         key = name, id(S)
         if key not in known:
             try:

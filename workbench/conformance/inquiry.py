@@ -178,6 +178,7 @@ class Inquiry:
     def telling_apart(self, choice: Choice, rival: Choice, beside: Sequence[Choice]) -> str:
         """Return, as text, a query and a stream that would separate a choice from its rival; "" if none is known."""
         others = [other for other in beside if other != choice]
+        # A pool of its own: this question is only shown, so it may be of a kind that the engine skips.
         pool = Pool((t for stage in STAGES.get(self.choices.language, ()) for t in stage.templates), set())
         one, other = self.point([*others, choice]), self.point([*others, rival])
         if (question := pool.between(one, other, self.predictor)) is None:
@@ -203,6 +204,7 @@ class Inquiry:
             if result is not None and result.outcome not in ("skipped", "not_run", "disputed"):
                 self.asked.append(result)
                 return True
+        # An engine without an answer to a question has none to others of its kind: they would cost time, or restarts.
         self.pool.skipped.add(question.kind)
         return False
 

@@ -85,6 +85,7 @@ class ChoiceScorer:
 
     def add(self, results: Iterable[CaseResult]) -> None:
         """Add the engine's answers to further cases."""
+        # An inquiry passes all its answers each time, and an answer must not count twice.
         new = [result for result in results if id(result) not in self._known]
         self._known.update(map(id, new))
         self.answers += [answer for result in new if (answer := answer_of(result)) is not None]
@@ -150,6 +151,7 @@ class ChoiceScorer:
             weights = {choice: self.weigh(choice, [*left, *helpers]) for choice in left}
             if all(weights[choice].stands for choice in left):
                 break
+            # One at a time: the others were weighed together with it, and without it they may stand.
             worst = max(left, key=lambda c: (weights[c].share_against, len(weights[c].against)))
             left.remove(worst)
             if helped and weights[worst].for_ and not weights[worst].against:
@@ -175,6 +177,7 @@ class ChoiceScorer:
             if best is None or gains[best] <= 0:
                 return list(taken.items())
             taken[best[0]] = best[1]
+            # The axis cannot change any other answer.
             right |= {id(o): self.expected(o, list(taken.items())) == o.given for o in self.bearing(best[0])}
 
     def confirm_climbs(self, found: Sequence[Choice], rounds: int) -> list[list[Choice]]:

@@ -276,6 +276,7 @@ def _checked(profile: Any, path: Path) -> tuple[str, dict[str, str]]:
     chosen: dict[str, str] = {}
     for name, found in profile["axes"].items():
         value = found.get("value") if isinstance(found, dict) else found
+        # `merged` writes window@time and window@events as one axis window; such a value applies to both.
         own = [known[name]] if name in known else [axis for axis in known.values() if name == axis.base]
         if not own:
             raise InputError(f"{path}: there is no axis {name!r}; there are {', '.join(known)}")

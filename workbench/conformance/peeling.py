@@ -206,6 +206,7 @@ def of_another_type(operations: QueryOperations[Q], query: Q, S: Stream) -> Iter
         schema = Schema({**schema.types, new: dict(schema.attributes)})
     for number in range(len(operations.names(query))):
         other = operations.mapped(query, name=replacing(number, new))
+        # All ways to retype events: at most 32, because longer streams than MOST_RETYPED are left out.
         for chosen in product((False, True), repeat=len(S)):
             events = [Event(new, e.attributes) if c else e for e, c in zip(S, chosen, strict=True)]
             yield other, Stream(events, schema)

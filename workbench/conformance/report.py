@@ -148,6 +148,7 @@ def encode_question(case: Case) -> Json:
 
 def rerun(defect: Defect, report: Report) -> str:
     """Return a shell command that runs the case from which the defect was found."""
+    # A question of the search for causes is in no suite: the whole run has to find it again.
     own = () if defect.original.case.clause == ASKED else ("--case", defect.original.case.id)
     options = shlex.join([*report.engine_options, *report.options, *own])
     command = "" if report.engine_options else f" -- {shlex.join(report.command) or 'COMMAND'}"

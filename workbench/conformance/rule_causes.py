@@ -119,6 +119,7 @@ class RuleInquiry:
         """Return whether these choices predict the engine's answer; True if the answer of such an engine cannot be
         predicted.
         """
+        # By identity: an answer has lists, so it cannot be a key, and answers live as long as the inquiry.
         key = id(one), guess
         if key not in self._predicted:
             self._predicted[key] = self.choices.answer(one.case, guess)

@@ -74,11 +74,15 @@ class CelSyntax(Syntax[Formula]):
     mark = r"\b(FILTER|UNLESS|PROJECT)\b"
     foreign = FOREIGN
     rewritten: ClassVar = (
+        # No B in between, as SASE+ writes it.
         (r"(\w+) *(?:;|->) *(?:[!~]|(?i:not)\b) *\(? *(\w+) *\)? *(?:;|->) *(\w+)", r"\1 ; (\3 UNLESS \2)"),
+        # A step that may be missing, as in a regular expression.
         (r"(\w+) *(?:;|->) *(\w+)\? *(?:;|->) *(\w+)", r"\1 ; ((\2 ; \3) OR \3)"),
+        # As in Esper. Without `every`, because a formula of CEL reports all matches anyway.
         (r"^ *(?i:every) +(\w+) *-> *", r"\1 ; "),
         (r"\b(?i:exists) *\(([^()]*)\)", r"\1"),
         (
+            # A type and its variable, as SASE+ writes them.
             r"(?<!\bIN )(?<!\bAS )\b(?!(?i:not)\b)([A-Za-z]\w*) +([a-z]\w*)"
             r"(?= *(?:[;:)]|$|FILTER\b|WITHIN\b|PARTITION\b|PER\b))",
             r"\1 IN \2",

@@ -132,6 +132,7 @@ class EqlEvaluators(Evaluators[eql.EqlQuery]):
 
     def waits(self, query: eql.EqlQuery) -> bool:
         body = query.body
+        # An event that must be missing may come until the span is over, and `tail` needs the end of the log.
         behind = isinstance(body, eql.EventSequence) and body.steps[-1].missing
         return behind or any(pipe.name == "tail" for pipe in query.pipes)
 
@@ -274,6 +275,7 @@ def _letters_of(
 
     filters = list(dict.fromkeys((*eql.filters_of(left), *eql.filters_of(right))))
     with suppress(BudgetExceeded), Budget(seconds=SOON).timed():
+        # Letters may be many: a certificate that is proved without them stays short.
         if find_flaw(replace(certificate, letters=()), left, right, Budget()) is None:
             return ()
         found = FilterAlphabet(filters, certificate.arrays).letters()

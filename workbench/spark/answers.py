@@ -86,6 +86,7 @@ def answer_batches(
         reader = OneByOne(make, output, valid, whole) if together is None else Together(together, output, valid)
         some, fields, kind = gathered(batches), None, pa.string()
         for rows in rows_of(some if valid is None else valid.filter_batches(some), columns, parsed.schema, run.classes):
+            # Only the first rows show the types of the columns.
             if fields is None:
                 kind = result_type(parsed, columns, rows.batch.schema)
                 fields = answer_fields(rows.batch.schema, columns, output, kind if parsed.plugin.results else None)
@@ -187,6 +188,7 @@ class OneByOne(Reader):
         numbers = list(range(len(rows.firsts)))
         found = self._read_whole(rows, 1 if rows.before else 0, len(numbers) - 1)
         if found:
+            # The first stream may have begun in earlier rows, and the last one may go on in later rows.
             numbers = [*numbers[: 1 if rows.before else 0], numbers[-1]]
         for part in rows.streams(numbers):
             if part.begins or self._stream is None:
@@ -298,6 +300,7 @@ class Together(Reader):
             raise InternalError("rows whose values decrease are left out before") from None
         self._failed = len(first) - 1 in failures.streams
         if self._ids is not None:
+            # No later match has events of the streams before the last one.
             self._ids.discard_before(max(int(first[-1]), self._run.reaches))
         return found
 
@@ -341,6 +344,7 @@ class Together(Reader):
         if self._output == "events":
             numbers = np.arange(len(at)) - np.searchsorted(streams, streams)
             if rows.before:
+                # The first stream goes on from earlier rows, where it had so many matches.
                 numbers[streams == 0] += self._number
             of_last = int((streams == len(first) - 1).sum())
             self._number = of_last + (self._number if rows.before and len(first) == 1 else 0)
@@ -357,6 +361,7 @@ def _added(totals: NDArray[Any], streams: Longs, numbers: NDArray[Any]) -> NDArr
     if not len(streams):
         return totals
     begins = np.flatnonzero(np.diff(streams, prepend=-1))
+    # A product of floats, because one of integers could itself wrap around.
     if numbers.dtype == object or totals.dtype == object or float(numbers.max()) * len(numbers) >= LARGE // 2:
         numbers, totals = numbers.astype(object), totals.astype(object)
     # Integers of NumPy wrap around silently, so large ones become Python's before a sum can overflow.

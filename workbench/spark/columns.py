@@ -279,6 +279,8 @@ def mentioned(query: Any) -> tuple[set[str], bool]:
         timed = timed or isinstance(node, TIMED)
         if isinstance(node, Attribute):
             named.add(node.name)
+        # Rather too many names: a column that is read in vain costs little, but a missing one would be read as absent
+        # values.
         for field in ("attribute", "attributes", "name", "names"):
             value = getattr(node, field, ())
             named.update([value] if isinstance(value, str) else value if isinstance(value, tuple) else ())
@@ -343,6 +345,7 @@ def _nodes(tree: Any) -> Iterator[Any]:
             pending.extend(node)
         elif is_dataclass(node):
             yield node
+            # All fields, because `children` of a language leaves out conditions and windows.
             pending.extend(getattr(node, field.name) for field in fields_of(node))
 
 

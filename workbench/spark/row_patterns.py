@@ -90,6 +90,8 @@ class RowQuery:
 
 @lru_cache(64)
 def _clause(text: str, names: tuple[str, ...], read: tuple[str, ...]) -> MatchRecognize:
+    # Without its keys, because the rows come grouped and in order: evaluating expressions and sorting again would be
+    # wasted.
     q = replace(resolved(parse(text), names), partition=(), order=())
     q = with_columns(
         with_places(q), lambda one: one if one.name == PLACE else replace(one, name=str(read.index(one.name)))
@@ -137,7 +139,9 @@ def whole_partitions(batches: Iterable[pa.RecordBatch], query: RowQuery) -> Iter
     for batch in gathered(batches):
         begins = begins_of(batch, last, query.columns)
         if last is not None and same(last, batch.slice(0, 1), query.columns.keys):
+            # The batch goes on with the partition of the batch before.
             del begins[0]
+        # The partition that goes on began that many rows before this batch.
         edges = np.array([-rows, *begins, batch.num_rows])
         sizes = np.diff(edges)
         if sizes.max() > query.longest:
@@ -151,6 +155,7 @@ def whole_partitions(batches: Iterable[pa.RecordBatch], query: RowQuery) -> Iter
         table = pa.Table.from_batches([batch]).append_column(query.number, pa.array(numbers, pa.int64()))
         if begins:
             if gathering or begins[-1]:
+                # Only up to the last partition, which may go on in the next batch.
                 yield pa.concat_tables([*gathering, table.slice(0, begins[-1])])
             gathering, table = [], table.slice(begins[-1])
         gathering.append(table)
@@ -185,6 +190,7 @@ def _answered(table: pa.Table, query: RowQuery) -> Iterator[pa.RecordBatch]:
 def _stream(table: pa.Table, query: RowQuery) -> Stream:
     """Return the read columns as a stream. Raises InputError for a time outside Python's range."""
     columns = {
+        # All rows have one type: a dictionary of one word, instead of a text for each row.
         TYPE: pa.DictionaryArray.from_arrays(np.zeros(len(table), np.int32), [ROW]),
         PARTITION: table[query.number],
         PLACE: pa.array(np.arange(len(table))),
@@ -343,6 +349,7 @@ def recognition(schema: T.StructType, clause: str, budget: Budget = Budget(), lo
             raise IllFormed("the output has no column: write MEASURES or ALL ROWS PER MATCH", q.span)
         order: dict[str, tuple[bool, bool]] = {}
         for one in q.order:
+            # By default NULL is above all values, as in the reading `nulls=high`.
             nulls_first = one.descending if one.nulls is None else one.nulls == "FIRST"
             order.setdefault(syntax.key_name(one.column), (one.descending, nulls_first))
         read = _find_read_columns(with_places(q), schema)
@@ -403,6 +410,7 @@ def _require_distinct(q: MatchRecognize, schema: T.StructType, moved: Sequence[s
     for name in moved:
         if (times := schema.names.count(name)) > 1:
             raise InputError(f"there are {times} columns {name!r}; the columns are {', '.join(schema.names)}")
+    # Spark takes names of columns as equal if they differ only in case.
     taken = {name.lower() for name in shown}
     for one in q.measures:
         if one.name.lower() in taken:

@@ -43,6 +43,7 @@ def transfer(classes, begun, skip, begin, marks, finals, ended, idle, runs, afte
     matches that these have reported. Finished states are emptied.
     """
     states, starts = runs.shape
+    # A number of the next step is a sum of at most so many numbers, so below this limit it fits into int64.
     limit = ROOM // (states + marks.shape[0] + 1)
     for i in range(begun, classes.size):
         c = classes[i]
@@ -178,10 +179,12 @@ class CountTransfer(Transfer):
         self._evaluator, transitions = evaluator, evaluator.transitions
         states = transitions.ended.size
         self._rows = 0
+        # Column k follows the run that begins in state k.
         self._runs: NDArray[Any] = np.eye(states, dtype=np.int64)
         self._reports: NDArray[Any] = np.zeros(states, np.int64)
         stays = (transitions.skip == np.arange(states)) | transitions.ended
         marked = np.diff(transitions.begin) > 0
+        # Where a final state is not emptied, its runs report at every event, so that no event is without effect.
         self._idle = stays.all(axis=1) & ~marked & bool(transitions.ended[transitions.finals].all())
 
     def advance(self, table: pa.Table) -> bool:
