@@ -1,6 +1,9 @@
 """Evaluate event expressions with tables, in readable Python: one look-up for each event and expression.
 
-The compiled twin is compiled.CompiledRunner.
+The automata are minimal and complete, so an event needs no more than a step of each. What costs time is the type of an
+event, which each automaton would compute by its own predicates. So `Classes` gives an event one number for all automata
+together, and evaluates a mask that several of them use only once. The tables grow when a class is new, because most
+classes that are possible never occur. The compiled twin is evaluators.CompiledRunner.
 """
 
 from __future__ import annotations
@@ -55,6 +58,8 @@ class Classes:
             if condition is not None:
                 self.masks = self.masks if condition in self.masks else (*self.masks, condition)
                 self._masks_of[T] = bits | 1 << self.masks.index(condition)
+        # Two steps: what an event passes, then what the automata make of it. Different outcomes of masks are often one
+        # class, and fewer classes are smaller tables.
         self._numbers: dict[tuple[tuple[int, ...], bool], int] = {}
         self._known: dict[tuple[str | None, int], int] = {}
 
@@ -90,6 +95,8 @@ class Classes:
             wide = codes.astype(np.int64) << len(some)
             for i in range(0, len(some), 8):
                 wide |= _octet([mask(P, table) for P in some[i : i + 8]]).astype(np.int64) << i
+            # Numbered anew after each BITS masks: few of the combinations occur, and a column of 64 bits has room for
+            # no more masks beside them.
             numbered = pa.array(wide).dictionary_encode()
             outcomes = [_with(outcomes, code, len(some), m) for code in numbered.dictionary.to_pylist()]
             codes = numbered.indices.to_numpy()
@@ -98,8 +105,10 @@ class Classes:
     def _class(self, T: str, passed: int) -> int:
         """Return the class of the events of type T that satisfy exactly these masks, given as bits."""
         name = T if T in self._masks_of else None
+        # Masks of other event types say nothing about this event, and would only make more classes.
         key = (name, passed & self._masks_of[name])
         if (number := self._known.get(key)) is None:
+            # Automata that were compiled together have equal alphabets, whose types are computed once.
             known = {alphabet.predicates: alphabet for alphabet in self.alphabets}
             of = {predicates: self._type(alphabet, *key) for predicates, alphabet in known.items()}
             types = tuple(of[alphabet.predicates] for alphabet in self.alphabets)

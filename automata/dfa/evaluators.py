@@ -112,7 +112,6 @@ class CompiledExpressionEvaluator(ReadableExpressionEvaluator):
         super().__init__(automaton, budget)
 
     def _runner(self, A: DFA) -> TableRunner:
-
         return CompiledRunner([A])
 
 
@@ -161,6 +160,7 @@ class CompiledRunner(TableRunner):
         automata = len(self.automata)
         states, counts = self._first + np.array(self.states, np.int32), np.zeros(automata, np.int64)
         found: list[list[NDArray[np.int64]]] = [[np.empty(0, np.int64)] for _ in self.automata]
+        # Four automata at a time wait for memory together, and read each class only once.
         rest = automata - automata % 4
         fours, ones = (slice(k, k + 4) for k in range(0, rest, 4)), (slice(k, k + 1) for k in range(rest, automata))
         lanes = [(advance_four, four) for four in fours] + [(advance_one, one) for one in ones]
@@ -170,6 +170,7 @@ class CompiledRunner(TableRunner):
                 ends = [np.empty(len(chunk) + 1, np.int64) for _ in found[some]]
                 advance(chunk, self.position + begin, step, self._accepting, states[some], counts[some], *ends)
                 for parts, positions, count in zip(found[some], ends, counts[some].tolist(), strict=True):
+                    # A slice keeps the whole array in memory, which is a waste where few positions are used.
                     parts.append(positions[:count] if 2 * count > len(chunk) else positions[:count].copy())
         self.states = (states - self._first).tolist()
         self.position += len(classes)

@@ -1,6 +1,9 @@
-"""Find the matches of unary core-CEL with an automaton built for core-CEL (automata/cea/compile_core.py).
+"""Find the matches of core-CEL: with an automaton built for it (automata/cea/compile_core.py), or by its clauses.
 
-The automaton of a formula that looks ahead reports all matches at the end of the stream.
+An automaton is enough for filters on single events. The automaton of a formula that looks ahead reports all matches at
+the end of the stream, because a later event may decide about an earlier match. Filters that compare events may have an
+unbound variable, whose event can be anywhere; for these the automaton finds candidates, and each is checked by the
+clauses of the definition. The check takes time, but no automaton can remember the values of all events.
 """
 
 from __future__ import annotations
@@ -137,6 +140,7 @@ class _Check:
                 # The rounds bind U anew, so the positions that U has around the iteration are set aside and put back.
                 own = {x: p for x, p in nu.items() if x in U}
                 yield from ({**mu, **own} for mu in self._rounds(psi, U, C, _outside(nu, U)))
+            # Positions ascend, so they have no gap if they span no more events than they are.
             case core.CoreStrict(psi):
                 if C[-1] - C[0] < len(C):
                     yield from self._ways(psi, C, nu)

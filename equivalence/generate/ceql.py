@@ -1,4 +1,9 @@
-"""Random CEQL queries, with streams that have their keys and times; and simpler queries, for shrinking."""
+"""Random CEQL queries, with streams that have their keys and times; and simpler queries, for shrinking.
+
+The formula of a query comes from the generator of CEL, with the operators that CEQL has, and is simplified as in CEL.
+Only the clauses around it are new here. The streams always have keys and times, because clauses about attributes that
+no event has would have no effect.
+"""
 
 from __future__ import annotations
 

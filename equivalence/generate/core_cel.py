@@ -36,6 +36,7 @@ from cerify.semantics.values import Value
 BY_NAME = index_by_name(OPERATORS)
 BINARY = {name: operator for name, operator in BY_NAME.items() if len(operator.node.operands) == 2}
 STRATEGIES: tuple[tuple[str, int], ...] = (("strict", 1), ("nxt", 1), ("last", 1), ("max", 1))
+# Filters are chosen last: only the whole formula says which variables are bound where a filter stands.
 OPEN = core.Unary("", Anything())
 """A placeholder for a filter that is still to be chosen."""
 

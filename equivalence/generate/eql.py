@@ -109,12 +109,14 @@ def random_query(rng: Random, profile: EqlProfile, nodes: int) -> eql.EqlQuery:
     window = eql.MaximalSpan(rng.choice((0, 1, 2, 5)), "s") if rng.random() < 0.5 else None
     made = [_random_step(rng, profile, own) for _ in range(rng.randint(2, most))]
     if profile.missing and rng.random() < 0.3:
+        # Without a window a missing event could come at any later time, so that rules must have one.
         window = window or eql.MaximalSpan(rng.choice((500, 1500, 3000)), "ms")
         for _ in range(rng.randint(1, 2)):
             missing = eql.SequenceStep(random_filter(rng, profile), _step_keys(rng, own), 1, True)
             made.insert(rng.randint(0, len(made)), missing)
     until = _random_step(rng, profile, own) if rng.random() < 0.3 else None
     if until is not None:
+        # The step may have `runs`, and `until` must not.
         until = eql.SequenceStep(until.filter, until.keys)
     return eql.EqlQuery(eql.EventSequence(shared, window, tuple(made), until), pipes)
 
@@ -197,6 +199,7 @@ def fewer_parts(query: eql.EqlQuery) -> Iterator[eql.EqlQuery]:
         yield from (_with(query, replace(body, until=None)) for _ in [1] if body.until is not None)
         yield from (_with(query, replace(body, maxspan=None)) for _ in [1] if body.maxspan is not None)
         yield from (_with(query, replace(body, keys=keys)) for keys in dropped(body.keys))
+        # All at once: every step must have as many keys as the others.
         if body.steps[0].keys:
             until = None if body.until is None else replace(body.until, keys=())
             yield _with(query, replace(body, steps=tuple(replace(s, keys=()) for s in body.steps), until=until))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import accumulate
 from random import Random
 from typing import cast, get_args
 
@@ -156,7 +155,7 @@ def _expression(rng: Random, profile: ExpressionProfile, nodes: int, variables: 
     if nodes == 1 or not allowed:
         return _leaf(rng, profile, variables)
     names, weights = zip(*allowed, strict=True)
-    operator = rng.choices(names, cum_weights=list(accumulate(weights)))[0]
+    operator = rng.choices(names, weights)[0]
     if operator == "exists":
         x = f"x{len(variables)}"
         return expr.Exists(x, _expression(rng, profile, nodes - 1, (*variables, x)))

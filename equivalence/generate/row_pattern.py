@@ -325,6 +325,7 @@ def _complexity(node: rows.Pattern | rows.Expression) -> int:
         case rows.Quantified(_, low, high, greedy):
             return 2 * low + (2 * high if high is not None else 1) + (not greedy)
         case rows.RowVariable(name):
+            # So that A counts as simpler than B, and shrinking ends with the first names.
             return ord(name[0])
         case rows.Logical(_, _, offset, semantics):
             return offset + (semantics == "FINAL")

@@ -240,6 +240,7 @@ def _separating(
         return right is not None and _output(mutant, S) not in (None, right) and not _has_ties(q, S)
 
     verdict = None
+    # The decider compares matches, and neither measures nor the choice of output rows.
     if (q.measures, q.rows) == (mutant.measures, mutant.rows):
         with suppress(Unsupported, BudgetExceeded, MissingPackage):
             verdict = compare(q, mutant, "equivalent", "valuations", schema, budget)
@@ -247,6 +248,7 @@ def _separating(
         return True, None
     rng, make = Random(SEED), TableMaker(q, mutant, schema)
     for n in range(TRIES):
+        # The tables grow from try to try, so that short ones come first: a test is read by people.
         S = make.table(rng, 1 + n * LONGEST // TRIES)
         if differs(S):
             return False, _shortened(S, differs)
@@ -317,6 +319,7 @@ class TableMaker:
         clock, number = datetime(2026, 1, 1, tzinfo=UTC), 0
         pools = {name: [value for value in pool if value is not None] for name, pool in self.values.items()}
         for name in self.partition:
+            # With many keys most rows would be alone in their partition.
             pools[name] = rng.sample(pools[name], min(len(pools[name]), rng.choice((1, 1, 2))))
         for _ in range(length):
             row = {name: rng.choice(pool) for name, pool in pools.items() if pool and rng.random() >= NULLS}

@@ -167,6 +167,7 @@ class Maker:
         found = []
         for n in range(length):
             negated = n != there and self._share(self.profile.negated)
+            # Without a window nobody knows when an event can come no more, so the checker refuses such a query.
             if negated and n == length - 1 and not self.within:
                 negated = False
             type_ = self.rng.choice(self.profile.types)
@@ -217,6 +218,7 @@ class Maker:
         return [*conditions, sase.Conjunct(sase.Equivalence(self._equivalence()))]
 
     def _equivalence(self) -> str:
+        # Mostly an attribute with few values, so that events agree often enough for a match.
         return min(self.rng.choices(self.profile.attributes, k=2), key=lambda attribute: len(attribute[1]))[0]
 
     def _conjunct(self, k: sase.Component) -> pred.Predicate:

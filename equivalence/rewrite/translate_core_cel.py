@@ -1,4 +1,10 @@
-"""Translate core-CEL into CEL and CEL into core-CEL, after renaming variables so that each name has one meaning."""
+"""Translate core-CEL into CEL and CEL into core-CEL, after renaming variables so that each name has one meaning.
+
+A variable of core-CEL holds one event, a variable of CEL a set of events. So into CEL, the formula is split until each
+set that a filter tests holds just the event of the valuation; into core-CEL, each event gets a variable of its own, and
+a set in a filter becomes these variables in turn. The result has exactly the same complex events on every stream. A
+formula for which this cannot be done is refused with the reason, and not translated into one that is nearly right.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Translate SASE+ queries into CEL and event expressions, where these can express them."""
+"""Translate SASE+ queries into CEL and event expressions, where these can express them.
+
+A strategy of SASE+ says which events a run may skip, given what it has taken so far; a formula sees only the events of
+a finished match. Any match and strict contiguity are the two sequencing operators of CEL. Skip till next match needs
+UNLESS, which cannot see the match, so conditions that compare events are refused there. Event expressions are
+translated from the CEL formula, so that strategies are treated in one place.
+"""
 
 from __future__ import annotations
 

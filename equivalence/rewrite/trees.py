@@ -1,4 +1,9 @@
-"""Rebuild formulas with other operands, names, attributes or constants, and list the names in them."""
+"""Rebuild formulas with other operands, names, attributes or constants, and list the names in them.
+
+One function renames event types and variables alike, because in CEL an event type is itself a variable. Lists have
+repetitions and a fixed order, so that what is made from them is the same in every run. Spans are dropped: they are
+places in the text of the formula before.
+"""
 
 from __future__ import annotations
 
