@@ -144,6 +144,7 @@ def evaluation(evaluator: EvaluatorName | str) -> Measure:
             f"{evaluator}.nodes": counters.nodes,
             f"{evaluator}.visited": counters.states,
             f"{evaluator}.update": reading / len(case.stream) if len(case.stream) else None,
+            # The two medians are of different runs, so their difference may be a little below 0.
             f"{evaluator}.delay": max(0.0, whole - reading) / matches if matches else None,
         }
 
@@ -235,6 +236,7 @@ class Experiment:
         except ImportError:
             raise Unsupported("plots need matplotlib: pip install 'cerify[research]'") from None
         matplotlib.use("agg")
+        # The ids in an SVG are random otherwise, and equal plots would be different files.
         matplotlib.rcParams["svg.hashsalt"] = "cerify"
         from matplotlib import pyplot
 

@@ -193,6 +193,7 @@ def match_command(args: MatchArguments) -> int:
             S = table.S
             args = replace(args, query=language_named(args.language).syntax.show(table.clause))
             source.warn_of_fit(pasted.text, args.language, S, table.clause)
+        # The clause then has columns that the file, and so its schema, does not have.
         schema = None if chosen or pasted.windows else schema
     lang, tree = read_query(args.query, args.language, schema)
     if args.valuations and lang.answer and not lang.takes_place:
@@ -454,6 +455,7 @@ def _print_rows(made: OutputTable, args: MatchArguments) -> int:
 
 
 def _print_table(found: Iterator[Match], shown: Shown, limit: int, valuations: bool, results: bool) -> int:
+    # One more than is shown, to know whether there are more.
     S, matches = shown.S, list(islice(found, limit + 1))
     if not matches:
         echo(f"no match in {len(S)} events{'; cerify explain QUERY FILE says why' if S else ''}")

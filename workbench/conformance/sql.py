@@ -83,6 +83,7 @@ def build_clauses(q: MatchRecognize, length: int) -> list[MatchRecognize]:
         q = replace(q, define=(RowDefinition(q.primary[0], TRUE),))
     if q.window is not None:
         return [replace(q, measures=(*q.measures, *_rows_of_match(q.window, length)))]
+    # With the excluded parts, because every row of the match must show its label.
     labels = replace(q, pattern=_included(q.pattern), rows="all", measures=(number, Measure(rows.Classifier(), LABEL)))
     return [labels, *([replace(q, measures=(*q.measures, number))] if q.measures else [])]
 
@@ -146,6 +147,7 @@ def _with_table(S: Stream) -> str:
     """
     types = columns(S)
     cells = [[f"CAST({literal(v)} AS {t})" for v, t in zip(row, types.values(), strict=True)] for row in values(S)]
+    # VALUES needs a row: an empty table has one of NULL, which WHERE takes away again.
     nulls = [[f"CAST(NULL AS {kind})" for kind in types.values()]]
     listed = ", ".join(f"({', '.join(row)})" for row in cells or nulls)
     selected = f"SELECT * FROM (VALUES {listed}) AS cerify_values ({', '.join(types)})"
@@ -196,6 +198,7 @@ def labelled(q: MatchRecognize, found: Sequence[Row]) -> dict[Key, NumberedMatch
         grouped.setdefault(_key(q, row), []).append(row)
     answer = {}
     for key, group in grouped.items():
+        # A row without a label shows an empty match.
         events = tuple(row[PLACE] for row in group if row[LABEL] is not None)
         bound: dict[str, list[int]] = {}
         for row in group:

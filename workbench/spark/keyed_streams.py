@@ -106,6 +106,7 @@ def _by_key(table: pa.Table, keys: Sequence[str]) -> pa.RecordBatch:
     differ = np.zeros(batch.num_rows - 1, np.bool_)
     for key in keys:
         left, right = before.column(key), after.column(key)
+        # Two nulls count as equal: the rows without a key stay together, and the processor sets them aside.
         same = pc.or_kleene(pc.equal(left, right), pc.and_(left.is_null(), right.is_null()))
         differ |= ~pc.fill_null(same, False).to_numpy(zero_copy_only=False)
     starts = np.concatenate([[0], np.flatnonzero(differ) + 1])
