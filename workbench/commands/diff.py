@@ -166,6 +166,7 @@ def difference_lines(verdict: Different) -> list[str]:
 
 
 def _only(folder: RuleFolder, other: RuleFolder) -> list[DetectionRule]:
+    # A rule that cannot be read on the other side is neither added nor removed.
     unread = {bad.path for bad in other.unreadable}
     return [rule for id_, rule in folder.rules.items() if id_ not in other.rules and rule.path not in unread]
 

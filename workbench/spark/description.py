@@ -184,6 +184,7 @@ class _Key:
         started = perf_counter()
         try:
             self._matches += step()
+        # A defect of cerify is no property of the key.
         except InternalError:
             raise
         except CerifyError as error:
