@@ -302,6 +302,7 @@ def _confirmed(verdict: Verdict, sides: Sequence[tuple[Language[Any], Any]], que
             return Undecided(evaluate.message)
         has.append({match.events for match in evaluate(verdict.stream) if match.at == verdict.at})
     left, right = has
+    # At this level it is the same whichever events the matches have.
     if question.level == "positions" and left and right:
         left = right = set()
     if left - right or (question.claim == "equivalent" and right - left):
@@ -355,6 +356,7 @@ class OutputTable:
             from cerify.semantics.arrow_columns import values_in
 
             lists = [one if isinstance(one, list) else values_in(one) for one in self._arrays or ()]
+            # A table without columns has rows too, which `zip` cannot count.
             self._rows = tuple(zip(*lists, strict=True)) if lists else ((),) * self._length
         return self._rows
 
@@ -395,6 +397,7 @@ class OutputTable:
         import pandas
 
         values = [pandas.Series(one) if isinstance(one, list) else one.to_pandas() for one in self._values()]
+        # Numbered at first: two columns may have the same name, and a dict would lose one.
         frame = pandas.DataFrame(dict(enumerate(values)), index=range(len(self)))
         return frame.set_axis(list(self.columns), axis="columns")
 
