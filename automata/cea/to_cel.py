@@ -234,11 +234,13 @@ def eliminated(edges: Edges, gaps: Mapping[int, bool], final: Collection[int], e
             if p == q:
                 costs[p] += all_.sizes[e] * entering[p] * leaving[p]
                 continue
+            # The edge is copied for each edge that leaves q, and one copy takes its place.
             if q in costs:
                 costs[q] += all_.sizes[e] * (leaving[q] - 1)
             if p in costs:
                 costs[p] += all_.sizes[e] * (entering[p] - 1)
         # Costs are computed anew for each state: removing one changes the size of the edges of its neighbours.
+        # The number breaks ties, so that an automaton has the same formula in every run.
         q = min(inner, key=lambda q: (costs[q], q))
         inner.remove(q)
         _eliminate(q, edges, gaps[q], end if q in final else None, all_)

@@ -286,6 +286,8 @@ class ValuesStore(ChainStore):
             yield from super().numbers(batch, transitions)
             return
         for roots in self._find(batch, transitions, listed=True):
+            # Python's integers, because sixty events with two ways each are 2^60 matches, and more do not fit in 64
+            # bits.
             ways = np.array([max(1, len(ways)) for ways in self._ways], object)
             classes = self._classes.reshape(-1, self._length)[: len(roots)]
             yield roots[:, 0].copy(), ways[classes].prod(axis=1)

@@ -73,6 +73,7 @@ class RangeWindowState:
             return after, np.zeros(rows.size, np.int64), marked & (self.width >= 0)
         from cerify.automata.evaluate.scoped_kernels import reach_in_window
 
+        # Before the first value the array is empty, and its type says nothing.
         before, begins = self.values.astype(values.dtype), begins.astype(np.int64)
         if (row := _first_decrease(values, marks, begins, before[-1:])) >= 0:
             raise decrease(self.attribute, base + row, row)
@@ -93,7 +94,9 @@ class RangeWindowState:
         if low.size < rows.size:
             low, of_marked = np.zeros(rows.size, np.int64), low
             low[marked] = of_marked
+            # An event without a value is in no match, but its bound must not go back behind those of earlier events.
             low = np.maximum.accumulate(low)
+        # Events of an earlier stream are in no later window.
         begin = max(begin, int(starts[-1])) if starts.size else begin
         state = RangeWindowState(self.attribute, self.width, positions[begin:], ascending[begin:], kind)
         return state, low, marked
@@ -202,6 +205,7 @@ def in_one_piece(column: pa.ChunkedArray) -> NDArray[Any]:
 
 def _as_float(width: Width) -> float:
     """Return the greatest finite float that is at most the width."""
+    # The nearest float may be above the width, and would let in events that are too far away.
     nearest = float(min(width, float_info.max))
     return nearest if nearest <= width else nextafter(nearest, -inf)
 
@@ -217,6 +221,7 @@ def _ticks(seconds: Width) -> int:
     """Return the greatest number of microseconds that timedelta.total_seconds turns into at most this many seconds."""
     if seconds >= 2**64 / MICROSECONDS:
         return 2**64
+    # The definition compares seconds as floats. The product is rounded, so it may be a little off in either direction.
     ticks = floor(seconds * MICROSECONDS)
     while (ticks + 1) / MICROSECONDS <= seconds:
         ticks += 1
@@ -247,9 +252,14 @@ class KeyWindowState:
         streams = np.cumsum(begins)
         keys = np.concatenate([self.keys, numbers[rows].astype(np.int64)])
         positions = np.concatenate([self.positions, rows + base])
+        # Stream and key in one number, so that one sort separates both. The events from before belong to stream 0,
+        # which the batch continues. The sort is stable, because the events of a key must stay in the order of the
+        # stream.
         groups = np.concatenate([np.zeros(known, np.int64), streams[rows]]) << 32 | keys
         order = np.argsort(groups, kind="stable")
         groups, found, more = groups[order], np.zeros(positions.size, np.int64), max(0, order.size - n)
+        # Within a group, the event n places before is the first in the window; if the group is too short, that place
+        # belongs to another group.
         full = groups[n:] == groups[:more]
         found[order[n:][full]] = positions[order[:more]][full]
         low = np.zeros(numbers.size, np.int64)

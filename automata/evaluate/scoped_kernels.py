@@ -232,6 +232,7 @@ def update_scoped(  # type: ignore[no-untyped-def]
         if not reports_at_last_event:
             ends += members * width
         if nodes + need > tree.size or found + ends > roots.shape[0]:
+            # Nothing of this event has been done, so the caller can enlarge the arrays and go on with it.
             counters[NODES_SHORT], counters[ROOTS_SHORT] = need, ends
             break
         position, before, count = positions[index], found, 0
@@ -257,6 +258,8 @@ def update_scoped(  # type: ignore[no-untyped-def]
                     tree[nodes].left, tree[nodes].right = node, -marks[t, 1]
                     tree[nodes].latest = position if node == 0 else tree[node].latest
                     tree[nodes].floor = bound
+                    # Put into its state only after the skips have moved the slots: both start from the states before
+                    # the event.
                     made[count], into[count] = nodes, marks[t, 2]
                     nodes += 1
                     count += 1
@@ -403,6 +406,7 @@ def in_slots(rows, slot, first, keys, nodes):  # type: ignore[no-untyped-def]
             taken[slot[q]] = True
     for s in range(slot.size):
         k, count = first[s], 0
+        # The bound ends the loop for a damaged list that leads back into itself.
         while k != END and count <= rows.shape[0]:
             if k < 0 or k >= rows.shape[0] or rows[k, s, SIZE] < 0 or rows[k, s, SIZE] > rows.shape[2] - NODES:
                 return -1

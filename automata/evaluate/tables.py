@@ -156,6 +156,8 @@ class TransitionCache:
         with self._growing:
             snapshot = self.snapshot
             classes, tables = dict(snapshot.types), snapshot.tables
+            # In the steps of the first run: a saved state names states by number, and the numbers depend on the order
+            # in which the states were found.
             for end in growth:
                 new = types[: end - len(classes)]
                 types = types[len(new) :]
@@ -237,6 +239,7 @@ def _classes(
             byte |= columns.mask(P).view(np.uint8) << np.uint8(i)
         if start == 0:  # most formulas need no more, and their rows keep codes of a byte
             there = byte.tobytes()
+            # At most 256 searches, each of which ends at the first hit; np.unique would sort all rows.
             distinct = np.array([value for value in range(1 << len(predicates[:8])) if value in there], int)
             codes, classes[distinct] = byte, np.arange(distinct.size)
         else:

@@ -178,6 +178,8 @@ class Programs:
                 if left is None or right is None or {left.kind, right.kind} - {"int", "float"}:
                     return None
                 code: Code = [*left.code, *right.code, (ARITHMETIC[symbol], 0)]
+                # The result of exact numbers may be beyond 2^53, which only shows when it is computed. For a float the
+                # definition rounds in the same way.
                 if symbol != "/" and left.kind == right.kind == "int":
                     return TypedCode([*code, (op.CHECK, 0)], "int")
                 return TypedCode(code, "float")
@@ -192,6 +194,7 @@ class Programs:
             case int():
                 if abs(value) >= op.EXACT:
                     self.refuse(f"numbers beyond 2^53, such as {value}")
+                # Cut off, because float() fails for huge numbers; the program is not used then.
                 number, of = float(max(-op.EXACT, min(value, op.EXACT))), "int"
             case float():
                 number, of = value, "float"
