@@ -23,7 +23,7 @@ from cerify.automata.evaluate.scope import strip_windows
 from cerify.equivalence.decide import keys_and_windows
 from cerify.equivalence.rewrite import normal_forms, simplify
 from cerify.equivalence.rewrite.translate_core_cel import to_core_cel
-from cerify.explanations import cel_derivation, cel_rejection
+from cerify.explanations import cel_rejection
 from cerify.hypotheses import cel as hypotheses
 from cerify.semantics.cel import check, interpreter
 from cerify.semantics.cel import syntax as cel
@@ -129,9 +129,9 @@ JUDGES: dict[str, Callable[[], object]] = {
     "inside it": lambda: [*simplify.places(NOVEL)],
     "core-CEL": lambda: to_core_cel(NOVEL),
     "reach": lambda: plan._reach(NOVEL, [None, None], True),
-    "local": lambda: cel_derivation.is_local(NOVEL),
+    "local": lambda: cel_rejection.is_local(NOVEL),
     "derivation": lambda: [
-        *cel_derivation._derive(NOVEL, frozenset(), 0, 0, interpreter.Interpreter(S=cel_derivation.Stream([])))
+        *cel_rejection._derive(NOVEL, frozenset(), 0, 0, interpreter.Interpreter(S=cel_rejection.Stream([])))
     ],
     "relaxed": lambda: [*cel_rejection.points(NOVEL)],
     "counts": lambda: cel_rejection.counts(NOVEL, 3),

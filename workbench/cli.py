@@ -257,7 +257,7 @@ def load_command(name: str) -> click.Command:
 
             return match.match_command
         case "misses":
-            from cerify.commands import misses
+            from cerify.commands import explain as misses
 
             return misses.misses_command
         case "schema":

@@ -98,7 +98,7 @@ def windowed_store(reports_at_last_event: bool, windowed: bool, consuming: bool)
 def keyed_store(reports_at_last_event: bool, windowed: bool, consuming: bool, ascending: bool) -> MatchStore:
     """Return a store for formulas under PER KEY; see KeyedStore. Raises Unsupported if numba is not installed."""
     with numba_required():
-        from cerify.automata.evaluate.keyed_store import KeyedStore
+        from cerify.automata.evaluate.chain_store import KeyedStore
     return KeyedStore(reports_at_last_event, windowed, consuming, ascending)
 
 

@@ -30,9 +30,9 @@ from cerify.equivalence.generate.eql import EQL
 from cerify.equivalence.verdict import Claim, Different, Level, Undecided
 from cerify.semantics.arguments import Budget, check_time
 from cerify.semantics.eql import syntax as eql
-from cerify.semantics.eql.check import require_wellformed
 from cerify.semantics.eql.conditions import Truth, values_of
 from cerify.semantics.eql.denote import matches_of
+from cerify.semantics.eql.parse import require_wellformed
 from cerify.semantics.errors import BudgetExceeded, IllFormed
 from cerify.semantics.events import TIME, Event, Match, Schema, Stream
 from cerify.semantics.values import Value, ValueType, microseconds, time_at, value_type_of

@@ -25,9 +25,9 @@ from cerify.equivalence.eql.decide import (
 from cerify.equivalence.verdict import Different
 from cerify.semantics.arguments import Budget
 from cerify.semantics.eql import syntax as eql
-from cerify.semantics.eql.check import require_wellformed
 from cerify.semantics.eql.conditions import filter_test
 from cerify.semantics.eql.denote import matches_of
+from cerify.semantics.eql.parse import require_wellformed
 from cerify.semantics.errors import BudgetExceeded, IllFormed
 from cerify.semantics.events import Event, Match, Schema, Stream
 

@@ -642,7 +642,7 @@ def cel_to_eql(phi: cel.Formula) -> eql.EqlQuery:
     Raises Unsupported if the rule with the steps of the formula has other complex events; the message has a shortest
     stream that shows this.
     """
-    from cerify.equivalence.decide.general import compare_formulas
+    from cerify.equivalence.decide.derivation import compare_formulas
     from cerify.equivalence.verdict import Different, Equivalent
 
     # Guess and check: the candidate has the parts of the formula wherever they stood, and only the decision procedure

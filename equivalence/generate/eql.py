@@ -321,7 +321,7 @@ def _no_predicates(query: eql.EqlQuery) -> tuple[()]:
 
 
 def _require_wellformed(query: eql.EqlQuery) -> None:
-    from cerify.semantics.eql.check import require_wellformed
+    from cerify.semantics.eql.parse import require_wellformed
 
     require_wellformed(query)
 

@@ -15,7 +15,7 @@ from typing import TypeAlias, assert_never
 
 from cerify.automata.cea.compile import compilable
 from cerify.equivalence.decide.cel import NEVER
-from cerify.equivalence.decide.general import compare_formulas
+from cerify.equivalence.decide.derivation import compare_formulas
 from cerify.equivalence.decide.keys_and_windows import is_reducible
 from cerify.equivalence.generate.cel import CEL, SHAPE, simpler_operators
 from cerify.equivalence.generate.shrink import weight

@@ -21,7 +21,7 @@ import click
 from rich.progress import track
 
 from cerify.equivalence.decide.checker import flaw
-from cerify.equivalence.decide.general import compare_formulas
+from cerify.equivalence.decide.derivation import compare_formulas
 from cerify.equivalence.generate.cel import EVERYTHING, formula
 from cerify.equivalence.verdict import Claim, Contained, Different, Equivalent, Level, Order
 from cerify.semantics.arguments import Budget

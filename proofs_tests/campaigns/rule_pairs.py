@@ -19,7 +19,7 @@ from random import Random
 import click
 
 from cerify.equivalence.decide.checker import flaw
-from cerify.equivalence.decide.general import compare_formulas
+from cerify.equivalence.decide.derivation import compare_formulas
 from cerify.equivalence.verdict import Claim, Contained, Different, Equivalent, Verdict
 from cerify.semantics import predicates as pred
 from cerify.semantics.arguments import Budget

@@ -37,9 +37,8 @@ from cerify.semantics.arguments import Budget
 from cerify.semantics.cel.parse import parse
 from cerify.semantics.errors import CerifyError, InputError, InternalError, Unsupported
 from cerify.semantics.events import Event, Match, Stream
-from cerify.semantics.files import read_schema, read_stream
+from cerify.semantics.files import read_schema, read_stream, table_of_json_lines
 from cerify.semantics.json_events import parse_json
-from cerify.semantics.json_lines import table_of_json_lines
 from cerify.semantics.row_pattern.dialects import DIALECTS
 from cerify.semantics.row_pattern.show_dialects import show_in_dialect
 from cerify.semantics.tables import CsvSource

@@ -13,8 +13,19 @@ from cerify.automata.evaluate.evaluation_plan import evaluation_plan
 from cerify.automata.evaluate.streaming import evaluate_plan
 from cerify.automata.evaluator import Output
 from cerify.draw.timeline import Row
-from cerify.explanations.cel_derivation import ANY, BoundedOracle, Derivation, derivations, ordered, supports
-from cerify.explanations.cel_rejection import Reason, Rejection, oracle_for, reject, reject_binding
+from cerify.explanations.cel_rejection import (
+    ANY,
+    BoundedOracle,
+    Derivation,
+    Reason,
+    Rejection,
+    derivations,
+    oracle_for,
+    ordered,
+    reject,
+    reject_binding,
+    supports,
+)
 from cerify.explanations.explanation import (
     Drawing,
     Explainer,

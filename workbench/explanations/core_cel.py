@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations, islice
 from typing import TypeAlias, assert_never
 
-from cerify.explanations.cel_derivation import comparison
+from cerify.explanations.cel_rejection import comparison
 from cerify.explanations.explanation import (
     ExplanationPart,
     ExplanationStep,

@@ -201,7 +201,7 @@ class CelDeciders(Deciders[Formula]):
         return query
 
     def compare(self, left: Formula, right: Formula, question: DecisionQuestion) -> Verdict:
-        from cerify.equivalence.decide.general import compare_formulas
+        from cerify.equivalence.decide.derivation import compare_formulas
 
         q = question
         return compare_formulas(left, right, q.claim, q.level, q.schema, q.order, q.bound, q.budget)
@@ -319,8 +319,8 @@ def _checked_batches(phi: Formula, options: Options) -> Evaluator | Unsupported:
 
     An automaton without these filters finds candidates, and the filters are checked on each of them.
     """
-    from cerify.automata.evaluate.checked_evaluator import CheckedEvaluator, batch_plan
     from cerify.automata.evaluate.evaluation_plan import counted_in_scope
+    from cerify.automata.evaluate.readable import CheckedEvaluator, batch_plan
 
     plan = batch_plan(phi, options.budget)
     if isinstance(plan, Unsupported):

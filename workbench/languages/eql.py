@@ -27,9 +27,8 @@ from cerify.languages.language import (
 )
 from cerify.semantics.arguments import Budget
 from cerify.semantics.eql import syntax as eql
-from cerify.semantics.eql.check import problems, require_typed, require_wellformed
 from cerify.semantics.eql.conditions import time_of
-from cerify.semantics.eql.parse import parse
+from cerify.semantics.eql.parse import parse, problems, require_typed, require_wellformed
 from cerify.semantics.errors import BudgetExceeded, Span, Unsupported
 from cerify.semantics.events import TIME, Event, Match, Schema, Stream
 from cerify.semantics.packages import installed

@@ -18,7 +18,7 @@ from cerify.semantics.arguments import Budget, require_keywords
 from cerify.semantics.cel.denote import Predicates
 from cerify.semantics.errors import CerifyError, InputError, InternalError, Unsupported, errors_in
 from cerify.spark.batch import MatchOptions, Prepared, by_key, prepare
-from cerify.spark.chunks import ADVICE, OLD, width_in_places
+from cerify.spark.chunks import ADVICE, OLD, transfer_of, width_in_places
 from cerify.spark.columns import KnownTypes, column, map_in_arrow, require_frame, selected, tolerated
 from cerify.spark.row_patterns import described_clause
 from cerify.spark.rows import AT_ONCE, Columns, SparkRows, SparkRun, gathered, rows_of
@@ -26,7 +26,6 @@ from cerify.spark.runs import EVENTS, SparkQuery, concatenated, reach_of_query, 
 from cerify.spark.session import CHUNKS, release
 from cerify.spark.streaming import PreparedStream, StreamOptions, match_stream
 from cerify.spark.streaming import prepare as prepare_stream
-from cerify.spark.transfer import transfer_of
 from cerify.spark.transport import serialize_error
 
 OWN = ("watermark", "observe")  # the options of match_stream that do not concern the plan

@@ -42,17 +42,19 @@ from cerify.spark.chunks import (
     ChunkRun,
     Continued,
     Cuts,
+    Effect,
+    automaton_of,
     by_reach,
     composition,
     count_chunk_events,
     lows_of,
     place_of,
     starts_of,
+    transfer_of,
     unpartitioned,
 )
 from cerify.spark.columns import columns_of, selected
 from cerify.spark.runs import SparkQuery, start
-from cerify.spark.transfer import Effect, automaton_of, transfer_of
 from cerify.spark.transport import worker_errors as worker_errors_spark
 from proofs_tests.campaigns import spark_batch
 from proofs_tests.support import sampled
@@ -859,7 +861,7 @@ def test_a_start_event_in_a_later_chunk_is_an_error() -> None:
 def test_states_have_the_same_numbers_in_every_process() -> None:
     code = (
         "from cerify.semantics.arguments import Budget; from cerify.spark.runs import SparkQuery\n"
-        "from cerify.spark.transfer import counter_of\n"
+        "from cerify.spark.chunks import counter_of\n"
         "E = counter_of(SparkQuery('NXT((A OR B)+ ; C FILTER A.x > 1 AND C.y < 3)'), Budget())\n"
         "print(E.tables.step.tolist(), E.types)"
     )

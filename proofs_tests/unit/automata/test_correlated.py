@@ -13,7 +13,6 @@ import pytest
 import cerify
 from cerify.automata.cea.compile import correlated
 from cerify.automata.evaluate import compiled, core, membership, streaming
-from cerify.automata.evaluate.checked_evaluator import CheckedEvaluator, batch_plan
 from cerify.automata.evaluate.evaluation_plan import (
     AutomatonPlan,
     CheckedPlan,
@@ -25,6 +24,7 @@ from cerify.automata.evaluate.evaluation_plan import (
     required_plan,
 )
 from cerify.automata.evaluate.membership import CorrelatedFilterChecker, Spending
+from cerify.automata.evaluate.readable import CheckedEvaluator, batch_plan
 from cerify.automata.evaluate.scope import Unordered, strip_windows
 from cerify.automata.evaluate.streaming import without_marks
 from cerify.automata.evaluator import Output

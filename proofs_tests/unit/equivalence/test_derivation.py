@@ -8,8 +8,7 @@ from random import Random
 import pytest
 
 from cerify.equivalence.decide.checker import flaw
-from cerify.equivalence.decide.derivation import key_of, prove, with_canonical_names
-from cerify.equivalence.decide.general import compare_formulas
+from cerify.equivalence.decide.derivation import compare_formulas, key_of, prove, with_canonical_names
 from cerify.equivalence.generate.cel import EVERYTHING, FIGURE_3, formula, stream
 from cerify.equivalence.rewrite.laws import LAWS
 from cerify.equivalence.verdict import (

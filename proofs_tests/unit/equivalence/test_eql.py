@@ -15,7 +15,7 @@ import pytest
 
 import cerify
 from cerify.equivalence.decide.checker import flaw
-from cerify.equivalence.decide.general import compare_formulas
+from cerify.equivalence.decide.derivation import compare_formulas
 from cerify.equivalence.eql.checker import find_flaw
 from cerify.equivalence.eql.decide import (
     Asked,

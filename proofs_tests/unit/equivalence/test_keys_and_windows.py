@@ -17,7 +17,7 @@ from cerify.automata.algebra import values
 from cerify.automata.algebra.finite import minterms
 from cerify.equivalence.decide import clocks, keys_and_windows
 from cerify.equivalence.decide.checker import expression_flaw, flaw
-from cerify.equivalence.decide.general import compare_formulas
+from cerify.equivalence.decide.derivation import compare_formulas
 from cerify.equivalence.decide.keys_and_windows import Reduction, compare_reduced
 from cerify.equivalence.decide.keys_and_windows_checker import unlisted
 from cerify.equivalence.generate import cel as generate

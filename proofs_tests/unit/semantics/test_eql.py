@@ -13,10 +13,9 @@ from cerify.equivalence.generate.eql import PROFILES, random_case
 from cerify.languages import language_named
 from cerify.semantics.arguments import Budget
 from cerify.semantics.eql import syntax as eql
-from cerify.semantics.eql.check import require_wellformed
 from cerify.semantics.eql.conditions import condition_test, filter_test, time_of, wildcards
 from cerify.semantics.eql.denote import matches_of
-from cerify.semantics.eql.parse import parse
+from cerify.semantics.eql.parse import parse, require_wellformed
 from cerify.semantics.errors import BudgetExceeded, IllFormed, ParseError
 from cerify.semantics.events import Event, Schema
 from cerify.semantics.readings import ELASTIC, ENDGAME, EqlReading

@@ -23,9 +23,8 @@ import cerify
 from cerify.semantics.ecs import read_ecs
 from cerify.semantics.errors import InputError, InputWarning
 from cerify.semantics.events import Event, Schema, Stream, observed
-from cerify.semantics.files import as_stream, locked, read_stream, write_whole
+from cerify.semantics.files import as_stream, locked, read_stream, table_of_json_lines, write_whole
 from cerify.semantics.json_events import JsonSchema
-from cerify.semantics.json_lines import table_of_json_lines
 from cerify.semantics.tables import SMALL, CsvSource
 from cerify.semantics.time_columns import FieldReading
 from proofs_tests.conftest import Write
@@ -417,7 +416,7 @@ def test_changed_files_are_the_same_stream_or_none(seed: int, tmp_path: Path) ->
 @pytest.mark.parametrize("before", ["", '{"type": "T", "x": "}\n'])
 def test_arrow_does_not_see_deep_nesting(open_: str, close: str, before: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its reader used up the stack, which ended the process, or took minutes. A text does not hide it."""
-    monkeypatch.setattr("cerify.semantics.json_lines._parsed", lambda data, texts: pytest.fail("Arrow has read it"))
+    monkeypatch.setattr("cerify.semantics.files._parsed", lambda data, texts: pytest.fail("Arrow has read it"))
     text = f'{before}{{"type": "T", "x": {open_ * 30_000}1{close * 30_000}}}\n'
     assert table_of_json_lines(CsvSource("e", lambda: io.BytesIO(text.encode())), FieldReading()) is None
 
@@ -428,7 +427,7 @@ def test_arrow_does_not_see_deep_nesting(open_: str, close: str, before: str, mo
 )
 def test_arrow_does_not_see_null_in_the_place_of_an_object(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its reader ended the process with SIGSEGV, which the fuzzer found."""
-    monkeypatch.setattr("cerify.semantics.json_lines._parsed", lambda data, texts: pytest.fail("Arrow has read it"))
+    monkeypatch.setattr("cerify.semantics.files._parsed", lambda data, texts: pytest.fail("Arrow has read it"))
     assert table_of_json_lines(CsvSource("e", lambda: io.BytesIO(text.encode())), FieldReading()) is None
 
 

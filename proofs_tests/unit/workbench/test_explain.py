@@ -22,8 +22,15 @@ from cerify.explanations.cel import (
     relaxed_text,
     summary,
 )
-from cerify.explanations.cel_derivation import CHECKED_TOGETHER, BoundedOracle, Derivation, derivations, nodes
-from cerify.explanations.cel_rejection import counts, miscounted
+from cerify.explanations.cel_rejection import (
+    CHECKED_TOGETHER,
+    BoundedOracle,
+    Derivation,
+    counts,
+    derivations,
+    miscounted,
+    nodes,
+)
 from cerify.explanations.explanation import Listing, changes, explanation_lines, render
 from cerify.semantics.arguments import Budget
 from cerify.semantics.cel import syntax as cel

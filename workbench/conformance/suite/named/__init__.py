@@ -1,1 +1,0 @@
-"""Suites that run only when named, or with --language, because their languages need an extra."""
