@@ -440,6 +440,7 @@ def test_without_a_fault_nothing_differs(shares: Sequence[int]) -> None:
 
 
 @pytest.mark.parametrize("name", sampled(DEFINITION, [*DEFINITION][1::4]))
+@pytest.mark.slow
 def test_a_fault_in_the_definition_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     function, wrap = DEFINITION[name]
     plant(monkeypatch, function, wrap(function))
@@ -447,6 +448,7 @@ def test_a_fault_in_the_definition_is_found(name: str, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("name", sampled(AUTOMATON, [*AUTOMATON][::4]))
+@pytest.mark.slow
 def test_a_fault_in_the_automata_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     function, wrap = AUTOMATON[name]
     plant(monkeypatch, function, wrap(function))
