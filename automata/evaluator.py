@@ -57,6 +57,7 @@ def unseal(saved: bytes, kind: str, query: str) -> bytes:
     if not isinstance(saved, bytes | bytearray | memoryview):
         raise InputError(f"a saved state is the bytes that `save` returned, not a {type(saved).__name__}")
     line, _, data = bytes(saved).partition(b"\n")
+    # One comparison finds whatever differs: version, machine, query or data. Only then is the reason looked for.
     if saved == seal(kind, query, data):
         return data
     try:
@@ -314,6 +315,7 @@ class Evaluator(ABC):
         if limit is not None:
             require_whole("limit", limit)
         self._require_open()
+        # What was text in an earlier batch is read as text again, even if all its values now look like times.
         texts = self.texts | {name for name, kind in (self._kinds or {}).items() if kind == "string"}
         S = as_stream(batch, default_type=self.default_type, attributes=self.attributes, texts=texts)
         if self.check is not None and len(S):

@@ -127,6 +127,7 @@ def group_bucket(starts: Array, given: Array, placed: Array) -> None:
         to_rows[place] = rows[row]
         to_times[place] = times[row]
         to_masks[place] = masks[row]
+    # Each start has moved to the start of the next key, so they are shifted back.
     for key in range(len(starts) - 1, 0, -1):
         starts[key] = starts[key - 1]
     starts[0] = 0
@@ -369,6 +370,8 @@ def once_levels(starts: Array, times: Array, masks: Array, n: int, window: Any, 
                 end += 1
             time = times[block]
             for i in range(n):
+                # Put aside until all rows of this time are read: a chain may take them only in one matching, and not
+                # twice.
                 reached[i] = newest[i]
             for before in range(n):  # steps that the chain has before these rows
                 began = block if before == 0 else newest[before - 1]

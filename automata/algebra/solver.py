@@ -309,6 +309,7 @@ def _term(term: pred.Term, lookup: Lookup) -> Symbol | None:
                 return None
             if a.kind != b.kind:
                 a, b = _as_float(a), _as_float(b)
+            # A quotient is kept as its numerator, which helps only in a comparison with a constant.
             if a.divisor or b.divisor:
                 raise TooHard
             defined = z3.And(a.defined, b.defined)
@@ -369,6 +370,7 @@ def _least(divisor: int, reached: Callable[[float], bool]) -> int:
     """Return the least integer whose quotient by the divisor satisfies `reached`, a condition that all larger quotients
     then satisfy.
     """
+    # The quotients of these are beyond all floats, so the answer lies between them.
     below, at = -divisor << MAX_EXPONENT, divisor << MAX_EXPONENT
     while at - below > 1:
         middle = (below + at) // 2

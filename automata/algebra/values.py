@@ -379,6 +379,7 @@ def pieces(tests: Sequence[pred.Predicate], value_type: ValueType | None) -> dic
 def _compile_test(test: pred.Predicate) -> Callable[[Value | None], bool]:
     """Compile a test to a function of the attribute's value. A long list of constants is looked up in a set."""
     if isinstance(test, pred.OneOf):
+        # With its kind, because in Python True is equal to 1.
         constants = {(kind(c), c) for c in test.values if not _is_nan(c)}
         return lambda value: value is not None and (kind(value), value) in constants
     return lambda value: satisfied(test, lambda _: value)
@@ -391,7 +392,9 @@ def _candidates(tests: Sequence[pred.Predicate], value_type: ValueType | None) -
         yield DEFAULT[value_type]
     of_kind = {name: [c for c in constants if kind(c) == name] for name in ("number", "string", "bool", "timestamp")}
     if of_kind["number"] and value_type in ("int", "float", None):
+        # 2 and 2.0 are equal, and so one point of the line.
         numbers = {_simple(number) for number in of_kind["number"] if not _is_nan(number)}  # type: ignore[arg-type]
+        # The first value of a piece is its example, which people read: small, positive and whole ones come first.
         yield from sorted(_numbers(sorted(numbers), value_type), key=lambda v: (abs(v), v < 0, isinstance(v, float)))
     patterns = tuple(test.pattern for test in tests if isinstance(test, pred.Like))
     if (of_kind["string"] or patterns) and value_type in ("string", None):

@@ -109,6 +109,7 @@ def update_keyed(  # type: ignore[no-untyped-def]
                     nodes += 1
                     count += 1
         if (mask | origin) & moving[c] != 0:
+            # All series that leave are put aside first, because one may enter a state that another is still to leave.
             leaving = 0
             for p in range(states):
                 row = first + p * row_width

@@ -155,6 +155,7 @@ class Programs:
             case pred.Like(sase.Reference() as term, pattern):
                 name = f"{term.name} like {pattern!r}"
                 self.patterns[name] = pred.Like(pred.Attribute(term.name), pattern)
+                # A new mapping: the caller's has the columns of the table, and this is none of them.
                 self.kinds = {**self.kinds, name: "bool"}
                 found = self.term(replace(term, name=name), state, edge)
                 return self.compared("=", found, self.constant(True))
@@ -372,8 +373,10 @@ class ColumnEncoder:
 
         Return None if no partition is dropped.
         """
+        # Dropping renumbers all partitions, so it waits until at least half of them are unused.
         if not self.routes or len(alive) < 2 * int(alive.sum()) + MOST_UNUSED:
             return None
+        # Number 0 has no runs and is no partition, but it stands for the events without one.
         alive[0] = True
         kept = np.flatnonzero(alive)
         new = {old: number for number, old in enumerate(kept.tolist())}
