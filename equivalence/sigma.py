@@ -454,6 +454,7 @@ class LogSearch:
             values = (2 * bound + 10, bound / 2, -3 * bound - 20)
             for first, second in permutations(values, 2):
                 low, high = (self._measuring(rule, value)[:1] for value in (first, second))
+                # Inside one window, and just outside.
                 for gap in (SECOND, (rule.seconds + 1) * SECOND):
                     yield (*low, *(draft.after(gap) for draft in high))
                 if names := dict.fromkeys(self.groups, "b"):
@@ -805,6 +806,7 @@ def fires_on_some_log(query: sigma.SigmaQuery) -> bool | None:
     """
     for rule in query.rules:
         if isinstance(rule, sigma.SigmaCorrelation):
+            # Above 0 and below 0 at once: no number is, so a rule that is contained in this one never fires.
             never = replace(rule, thresholds=(("gt", 0), ("lt", 0)))
             if _thresholds_hold(rule, never, "contained"):
                 return False
@@ -842,6 +844,8 @@ def find_log(
             while i < len(log):  # without the events that it does not need
                 fewer = log[:i] + log[i + 1 :]
                 if fewer and said(one(fewer)) != said(other(fewer)):
+                    # Back by one, because the event before may no longer be needed; in a long log this would take too
+                    # many tries.
                     log, i = fewer, max(i - 1, 0) if len(log) < 30 else i
                 else:
                     i += 1
@@ -881,6 +885,7 @@ def compare_sigma(
 
     A difference comes with a log.
     """
+    # The alphabet takes two spellings of a regular expression that it cannot search for two tests that may differ.
     right = _with_patterns_of(left, right)
     if left == right:
         return SameRules("they are the same rules")
@@ -906,6 +911,7 @@ def compare_sigma(
     def differing_alerts(log: Sequence[Event]) -> list[SigmaAlert]:
         return [SigmaAlert(m.at, m.events, "") for side in differences(log) for m in side]
 
+    # Always the same random logs, so that a question has the same answer each time.
     log = find_log(islice(search.logs(Random(0)), MOST_LOGS), differing_alerts, lambda _: [])
     if log is None:
         why = "no log was found on which the rules differ, but it is not proved that there is no such log"
@@ -1067,6 +1073,7 @@ def _in_order(rule: sigma.SigmaCorrelation) -> sigma.SigmaCorrelation:
     order = sorted(range(len(rule.group_by)), key=lambda i: rule.group_by[i])
     group_by, *keys = (tuple(fields[i] for i in order) for fields in (rule.group_by, *rule.keys))
     rule = replace(rule, group_by=group_by, keys=tuple(keys))
+    # Sorting by name would not put rules of equal names into one order on both sides.
     if rule.kind == "temporal_ordered" or len({part.name for part in rule.rules}) < len(rule.rules):
         return rule
     order = sorted(range(len(rule.rules)), key=lambda i: rule.rules[i].name)
@@ -1084,6 +1091,8 @@ def _thresholds_hold(one: sigma.SigmaCorrelation, other: sigma.SigmaCorrelation,
 
     Counts are whole numbers of at least 1. Numbers of rules are also at most the number of rules in the correlation.
     """
+    # A threshold changes its truth only at a bound: the numbers at, between and beside the bounds stand for all
+    # numbers.
     bounds = sorted({float(bound) for rule in (one, other) for _, bound in rule.thresholds})
     if one.kind in sigma.NUMERIC:
         near = {

@@ -69,6 +69,8 @@ class Memory:
             case op.ROOM_FOR_RUNS:
                 there, more = len(self.runs), 2 * (int(numbers[op.ALIVE]) + at_most)
                 self.runs, self.registers = _grown(self.runs, more), _grown(self.registers, more)
+                # The free runs are a list in the array itself: each new place leads to the one before, the first to the
+                # old list.
                 self.runs[there:, 0] = np.arange(there - 1, more - 1)
                 self.runs[there, 0] = numbers[op.FREE]
                 numbers[op.FREE] = more - 1
@@ -96,6 +98,7 @@ class Memory:
         numbers = np.zeros(len(self.head), np.int32)
         numbers[partitions] = np.arange(len(partitions))
         self.head = self.head[partitions]
+        # The queue names partitions, too; what lies outside these bounds is no longer read.
         queued = slice(int(self.numbers[op.QUEUE_FROM]), int(self.numbers[op.QUEUE_TO]))
         self.queue_keys[queued] = numbers[self.queue_keys[queued]]
 
@@ -153,6 +156,7 @@ class NegatedComponents:
         self.closed, self.waits = reading.window == "closed", reading.stream_end == "waits"
         self.withholds, self.withheld = q.pattern[-1].negated, NONE
         in_front = q.pattern[0].negated
+        # Without a window, or with a negation that looks back to the beginning, an event of any age can forbid a match.
         self._needs_all = not self.windowed or (in_front and reading.negation_in_front == "stream")
         self._stored = 0
         self._keys, self._times, self._bits = np.zeros(0, np.int32), np.zeros(0), np.zeros(0, np.int64)
@@ -411,6 +415,7 @@ class CompiledBlockRunner:
         streams, times = np.repeat(np.arange(len(firsts)), lengths), encoder.times(table, window is not None, False)
         if window is not None:
             steps = np.diff(times, prepend=times[:1])
+            # From one stream to the next, times may go back.
             steps[firsts] = 0.0
             if not ((steps >= 0.0).all() and (times == np.floor(times)).all()):
                 return Unsupported("streams that are read in one pass need times that ascend and are whole numbers")

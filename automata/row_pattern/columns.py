@@ -141,6 +141,7 @@ class PartitionedTable:
         partition.
         """
         length = len(self)
+        # A shift by more rows than there are leads outside every partition, as one by all of them does.
         far = min(abs(rows), length)
         if not far:
             return array
@@ -366,6 +367,7 @@ def combined(e: rows.Scalar, operands: list[Column]) -> Column:
         case rows.Coalesce():
             return pc.coalesce(*_alike(operands))
         case rows.RowCase():
+            # An unknown condition takes ELSE; Arrow's if_else would give NULL.
             return pc.if_else(pc.fill_null(_truth(operands[0]), False), *_alike(operands[1:]))
         case rows.RowComparison(_, comparator, _):
             return _compared(comparator, *operands)
@@ -477,6 +479,7 @@ def _arithmetic(sign: str, left: Column, right: Column) -> Column:
     whole = left.type == right.type == ARROW["int"]
     if sign in "/%":
         zero = pa.scalar(0, right.type)
+        # A division by zero has no value; for whole numbers Arrow would raise an error instead, for the whole column.
         right = pc.if_else(pc.equal(right, zero), pa.scalar(None, right.type), right)
     if sign == "%":
         if not whole:

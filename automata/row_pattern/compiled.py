@@ -290,6 +290,7 @@ class MatchRows:
         except (Inexact, pa.ArrowException):
             if not operands:
                 raise
+            # The definition is applied row by row where Arrow's operator could give another result.
             columns = [self._spread(column, len(self.of)) for column in operands]
             if any(column.type == ARROW["timestamp"] for column in columns):
                 raise
@@ -346,6 +347,7 @@ class MatchRows:
         """Return for each output row the table row to which FIRST or LAST refers, and whether there is one."""
         number, mask = self._rows_of(rows.variable_of(e.argument))
         first, end = (number[one] for one in self._range(e.semantics))
+        # A larger offset leads to no row, either, and could overflow 64 bits.
         offset = min(e.offset, len(mask) + 1)
         wanted = first + offset if e.function == "FIRST" else end - 1 - offset
         there = (first <= wanted) & (wanted < end)

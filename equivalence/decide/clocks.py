@@ -62,6 +62,7 @@ class Ages:
         return all(other != clock or self.widths[part] > bound for other, bound in self.passed)
 
 
+# Clocks and values are numbers in one tuple, in ranges that never meet: clocks are above KEY, values from KEY down.
 NEW = -(10**9)  # the clock that starts with the event that is read
 KEY = -2 * 10**9  # the value that the last event has; below are values in registers, the oldest first
 FRESH = -3 * 10**9  # a new value of the event's first attribute; each next attribute has PIECES less
@@ -311,6 +312,8 @@ def selected(zone: Zone, times: Sequence[int], widest: int) -> Zone:
     rough = [[zone[i][j] for j in times] for i in times]
     for i, row in enumerate(rough):
         for j, bound in enumerate(row):
+            # No window tells differences above the widest one apart. Without this rounding there would be infinitely
+            # many zones.
             row[j] = 0 if i == j else math.inf if bound > widest else max(bound, -widest - 1)
     # Shortest paths make the bounds tight again, so that zones with the same times are equal matrices.
     n = range(len(rough))
@@ -418,6 +421,7 @@ class Registers:
                 before = {x for a, x in known if x is not None and x <= FRESH and self._group(a) == mine}
                 own = [x for x in (*sorted(x for group, x in running if group == mine), *sorted(before)) if x != KEY]
                 equal = [x for x in own if piece_of(x) == piece]
+                # The only value of the piece is in a register already, so there is no new one.
                 is_new = not (equal and name in letter.single)
                 options += [*equal, *([FRESH - len(known) * PIECES - piece] if is_new else [])]
             for option in options:
@@ -524,6 +528,7 @@ class ClockedComparison:
                 origins = {KEY: KEY, **here.origins, **fresh}
                 shown = {a: None if x is None else origins[x] for a, x in values}
                 is_last = all(x is None for a, x in values if a in self.registers.ends_without)
+                # An event with an attribute that the last event lacks is not the last, so the stream cannot end here.
                 state = known if is_last else (*known[:-1], 0)
                 for zone, ages, times in regions:
                     within = Ages(tuple(self.widths), tuple(ages.items()), values)
@@ -583,6 +588,7 @@ class ClockedComparison:
             event, edges = here.events[1 - clock], [-1, *sorted(widths), math.inf]
             for zone, ages, times in split:
                 for low, high in pairwise(edges):
+                    # Times are whole ticks, so what is over a width is over by a tick.
                     part_ = tightened(zone, 1 - clock, new, -low - 1)
                     part_ = part_ and tightened(part_, new, 1 - clock, high)
                     if part_ is not None:
@@ -599,6 +605,7 @@ class ClockedComparison:
             return None
         if not here.letter.timed:
             return ()
+        # A stream ends here only if its last event is no later than now.
         return None if tightened(pair.zone, LAST, NOW, 0) is None else ((-1, here.events[0], 0),)
 
     @staticmethod
