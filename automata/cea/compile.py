@@ -319,7 +319,7 @@ def _thompson(phi: cel.Formula, algebra: Algebra) -> CEA:
             "an automaton looks at one event at a time, so it cannot evaluate a partition or a window on values",
             phi.span,
         )
-    # Tried before the general construction, whose sets of rivals explode for long chains (see chains.py).
+    # Tried before the general construction, whose sets of rivals explode for long chains (see the section on chains).
     if isinstance(phi, cel.Next | cel.Last):
         chain = greatest_chain(phi)
         if chain is not None and (chain.guard is None or isinstance(phi, cel.Last)):
@@ -606,7 +606,7 @@ def lazily(phi: cel.Formula, budget: Budget, form: Callable[[CEA], CEA] | None =
 # ---------------------------------------------------------------------------------------------------------------------
 # Compile LAST and NXT of events that follow one another to an automaton with a state for each event.
 #
-# In general a strategy runs beside a monitor that follows all rival matches (compile.py). The states of the monitor are
+# In general a strategy runs beside a monitor that follows all rival matches. The states of the monitor are
 # sets; for sixty events they would not fit in memory. A *chain* is a fixed number of single events one after the other,
 # such as `A{60}` or `A{3} ; B`. It needs no monitor, because its greatest match is found greedily.
 #

@@ -332,7 +332,7 @@ def update_scoped(  # type: ignore[no-untyped-def]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Loops over the arrays of scoped_kernels.py: compaction, and the check of a saved state.
+# Loops over the same arrays: compaction, and the check of a saved state.
 
 
 @compiled

@@ -1,7 +1,7 @@
 """The matches of a SASE+ query over a stream that comes event by event, in readable Python.
 
 All runs advance side by side (sase07, section 3.2). Four measures make that affordable:
-- a run has registers instead of events (plan.NfabRegisters), and the events selected are shared (plan.BufferNode);
+- a run has registers instead of events (NfabRegisters), and the events selected are shared (BufferNode);
 - runs in the same state that agree in all registers still to be read have the same future: they are merged;
 - where events of other partitions cannot affect a run, runs are looked up by the partition of the event;
 - when the window of a run is over, the run and all data that only it needs are deleted.

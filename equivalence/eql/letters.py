@@ -793,7 +793,7 @@ class _Machine:
         found = set[int]()
         for place in places:
             found.add(place)
-            # Any text may be none, so the place after it is reached at once.
+            # ANY also stands for no text, so the place after it is reached at once.
             while self._pieces[place] == ANY:
                 place += 1
                 found.add(place)

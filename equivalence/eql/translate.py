@@ -57,7 +57,7 @@ def eql_to_cel(query: eql.EqlQuery) -> cel.Formula:
     cannot express.
     """
     plain = _PlainRule.from_query(query, "CEL")
-    # an event that passes `until` and the first step ends a run and begins none
+    # An event that passes `until` and the first step ends a run and begins none.
     steps = [
         _filter(part, f"e{i}" if len(plain.steps) > 1 else "a", plain.until if i == 1 else None)
         for i, part in enumerate(plain.steps, 1)

@@ -109,7 +109,7 @@ def random_query(rng: Random, profile: EqlProfile, nodes: int) -> eql.EqlQuery:
     window = eql.MaximalSpan(rng.choice((0, 1, 2, 5)), "s") if rng.random() < 0.5 else None
     made = [_random_step(rng, profile, own) for _ in range(rng.randint(2, most))]
     if profile.missing and rng.random() < 0.3:
-        # Without a window a missing event could come at any later time, so that rules must have one.
+        # Without a window a missing event could come at any later time, so a rule must have one.
         window = window or eql.MaximalSpan(rng.choice((500, 1500, 3000)), "ms")
         for _ in range(rng.randint(1, 2)):
             missing = eql.SequenceStep(random_filter(rng, profile), _step_keys(rng, own), 1, True)

@@ -105,7 +105,7 @@ def condition_trees(call: ClickHouseCall) -> list[tuple[rows.Expression, Span]]:
 def _expression(text: str, span: Span) -> rows.Expression:
     """Parse a condition by the grammar of SQL conditions in DEFINE."""
     clause = "MATCH_RECOGNIZE (PATTERN (A) DEFINE A AS "
-    # `==` of ClickHouse is `=`, but not inside a text
+    # In ClickHouse `==` is `=`, but inside a text it is part of the text.
     sql = _QUOTED_OR_DOUBLE.sub(lambda found: "=" if found[0] == "==" else found[0], text)
     try:
         (definition,) = parse_clause(f"{clause}{sql})").define
