@@ -36,11 +36,11 @@ from cerify.semantics.errors import BudgetExceeded, Unsupported
 from cerify.semantics.events import TIME, Event, Match, Stream
 from cerify.semantics.packages import installed
 from cerify.semantics.patterns import NotCovered, PatternError, match_same_texts
+from cerify.semantics.readings import SPECIFICATION, SigmaReading
 from cerify.semantics.schemas import FIELD, NULL, field_name
 from cerify.semantics.sigma import syntax as sigma
 from cerify.semantics.sigma.denote import DetectionTests, SigmaAlert, alerts_of, detection_test, satisfies
 from cerify.semantics.sigma.parse import parse, show_documents
-from cerify.semantics.sigma.reading import SPECIFICATION, SigmaReading
 from cerify.semantics.trees import children, rebuilt, subtrees
 from cerify.semantics.values import Value, microseconds, time_at
 

@@ -61,8 +61,17 @@ from cerify.semantics.errors import (
 from cerify.semantics.events import TIME, Events, Schema, Stream, require_schema
 from cerify.semantics.files import NotInParts, as_stream, is_path
 from cerify.semantics.match_frames import Matches
-from cerify.semantics.readings import DECIDED, ELASTIC, STANDARD, EqlReading, Operations, Reading, RowReading
-from cerify.semantics.sigma.reading import SPECIFICATION, SigmaReading
+from cerify.semantics.readings import (
+    DECIDED,
+    ELASTIC,
+    SPECIFICATION,
+    STANDARD,
+    EqlReading,
+    Operations,
+    Reading,
+    RowReading,
+    SigmaReading,
+)
 
 if TYPE_CHECKING:
     from cerify.draw.diagram import Diagram

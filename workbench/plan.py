@@ -55,8 +55,7 @@ from cerify.semantics.events import (
 from cerify.semantics.match_frames import Matches
 from cerify.semantics.packages import pa, pc
 from cerify.semantics.predicates import Attribute, Problem, Rule
-from cerify.semantics.readings import ELASTIC
-from cerify.semantics.sigma.reading import SPECIFICATION
+from cerify.semantics.readings import ELASTIC, SPECIFICATION
 from cerify.semantics.trees import children, rebuilt
 from cerify.semantics.values import INT64, Value, ValueType, is_exact_float, kind, plain, quote_text, value_type_of
 

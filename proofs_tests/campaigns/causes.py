@@ -28,16 +28,15 @@ import networkx as nx
 import pytest
 
 from cerify.conformance.cases import load
-from cerify.conformance.choices import Choices
 from cerify.conformance.defects import defects_behind
 from cerify.conformance.identification import Identification
 from cerify.conformance.inquiry import Inquiry
+from cerify.conformance.judgement import Choices
 from cerify.conformance.model import Case, CaseResult, Defect
 from cerify.conformance.oracle import stream_of
-from cerify.conformance.peeling import Peeler
+from cerify.conformance.peeling import OVER, Peeler, Watch
 from cerify.conformance.prediction import STAGES, Predictor
 from cerify.conformance.run import DIAGNOSIS_SECONDS
-from cerify.conformance.watch import OVER, Watch
 from cerify.hypotheses.interpretation import choices_of
 from proofs_tests.unit.workbench.conformance.test_identify import differs, predictor
 

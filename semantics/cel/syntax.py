@@ -458,13 +458,11 @@ def rounds_of(phi: Formula) -> Rounds | None:
     """Return the operand and the numbers of rounds of phi+, phi{n,m} and their contiguous forms; None for other
     formulas.
     """
-    match phi:
-        case Plus(psi) | ContiguousPlus(psi):
-            return Rounds(psi, 1, None, isinstance(phi, ContiguousPlus))
-        case Repeat(psi, least, most):
-            return Rounds(psi, least, most, isinstance(phi, ContiguousRepeat))
-        case _:
-            return None
+    if isinstance(phi, Plus | ContiguousPlus):
+        return Rounds(phi.phi, 1, None, isinstance(phi, ContiguousPlus))
+    if isinstance(phi, Repeat):
+        return Rounds(phi.phi, phi.least, phi.most, isinstance(phi, ContiguousRepeat))
+    return None
 
 
 def distinct(phi: Formula, rounds: int, attribute: str, span: Span | None = None) -> Formula:

@@ -38,9 +38,8 @@ from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.conditions import condition_test, fold, own_values_of, time_of
 from cerify.semantics.errors import BudgetExceeded
 from cerify.semantics.events import Event
-from cerify.semantics.readings import EqlReading
+from cerify.semantics.readings import SPECIFICATION, EqlReading, SigmaCase, SigmaReading, SigmaWindow
 from cerify.semantics.schemas import attribute_of
-from cerify.semantics.sigma.reading import SPECIFICATION, SigmaCase, SigmaReading, SigmaWindow
 from cerify.semantics.sigma.syntax import (
     TEMPORAL,
     SigmaCorrelation,

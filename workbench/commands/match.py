@@ -58,8 +58,7 @@ from cerify.semantics.events import Event, Match, Stream
 from cerify.semantics.files import NotInParts, write_bytes
 from cerify.semantics.json_events import parse_json, text_of
 from cerify.semantics.match_frames import MatchColumns, Matches, OutputFormat, shown_cell, written_table
-from cerify.semantics.readings import DialectName, Reading, RowReading
-from cerify.semantics.sigma.reading import SigmaReading
+from cerify.semantics.readings import DialectName, Reading, RowReading, SigmaReading
 from cerify.semantics.values import Value, plain
 from cerify.terminal import echo, echo_lines, on_terminal, printable, table_lines
 

@@ -16,9 +16,17 @@ from functools import partial
 from typing import Any
 
 from cerify.api import match
-from cerify.conformance.choices import Choice, Choices, Given, given_by
 from cerify.conformance.inquiry import ROUNDS, Inquiry
-from cerify.conformance.judgement import AnsweredCase, ChoiceScorer, operators_in, silent_operators
+from cerify.conformance.judgement import (
+    AnsweredCase,
+    Choice,
+    Choices,
+    ChoiceScorer,
+    Given,
+    given_by,
+    operators_in,
+    silent_operators,
+)
 from cerify.conformance.model import (
     PERHAPS,
     Case,
@@ -31,10 +39,9 @@ from cerify.conformance.model import (
     plural,
 )
 from cerify.conformance.oracle import stream_of
-from cerify.conformance.peeling import Elements, Kernel, Peeler
+from cerify.conformance.peeling import OVER, DiagnosisStopped, Elements, Kernel, Peeler, Watch
 from cerify.conformance.prediction import AXES, INTERPRETATIONS, STAGES, interpretation_of
 from cerify.conformance.report import axis_says, event_text
-from cerify.conformance.watch import OVER, DiagnosisStopped, Watch
 from cerify.equivalence.generate.shrink import shrink, shrink_stream
 from cerify.explanations.explanation import Request, explanation_lines
 from cerify.hypotheses.interpretation import AT_MOST, EngineError, allows, choices_of

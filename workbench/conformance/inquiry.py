@@ -12,9 +12,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from cerify.conformance.choices import Choice, Choices
 from cerify.conformance.identification import CORROBORATED, PROBED, Identification, Pool, is_unfit, random_questions
-from cerify.conformance.judgement import ChoiceScorer
+from cerify.conformance.judgement import Choice, Choices, ChoiceScorer
 from cerify.conformance.model import Case, CaseResult
 from cerify.conformance.peeling import Elements, Peeler
 from cerify.conformance.prediction import STAGES, EngineAnswer, Predictor

@@ -16,14 +16,12 @@ from functools import cached_property
 from itertools import combinations
 from typing import TypeAlias
 
-from cerify.conformance.choices import Choice, Choices, Given
 from cerify.conformance.defects import defect_of_group, error_kind
-from cerify.conformance.judgement import AnsweredCase, answer_of
+from cerify.conformance.judgement import AnsweredCase, Choice, Choices, Given, answer_of
 from cerify.conformance.model import ASKED, NONE_FOUND, Case, CaseResult, Defect, DefectCause, kinds_of
 from cerify.conformance.oracle import stream_of
-from cerify.conformance.peeling import Peeler
+from cerify.conformance.peeling import DiagnosisStopped, Peeler, Watch
 from cerify.conformance.prediction import AXES
-from cerify.conformance.watch import DiagnosisStopped, Watch
 from cerify.languages import LANGUAGES
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import Stream

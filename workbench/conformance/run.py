@@ -31,9 +31,8 @@ from cerify.conformance.model import (
     of_output,
 )
 from cerify.conformance.oracle import CLAUSES, Oracle, second_opinion, stream_of
-from cerify.conformance.peeling import INTERRUPTED, Peeler, operations_of
+from cerify.conformance.peeling import INTERRUPTED, Peeler, Watch, operations_of
 from cerify.conformance.rule_causes import defects_of_rules
-from cerify.conformance.watch import Watch
 from cerify.languages import LANGUAGES
 from cerify.languages.language import DENOTATIONAL, Language, Options
 from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported

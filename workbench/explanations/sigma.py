@@ -31,7 +31,7 @@ from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.conditions import condition_test, fold, own_values_of
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import ComplexEvent, Event, Stream
-from cerify.semantics.readings import EqlReading
+from cerify.semantics.readings import SPECIFICATION, EqlReading, SigmaReading
 from cerify.semantics.schemas import NULL, field_name
 from cerify.semantics.sigma.denote import (
     COMPARE,
@@ -43,7 +43,6 @@ from cerify.semantics.sigma.denote import (
     cased_condition,
     satisfies,
 )
-from cerify.semantics.sigma.reading import SPECIFICATION, SigmaReading
 from cerify.semantics.sigma.syntax import (
     NUMERIC,
     SIGNS,

@@ -34,6 +34,7 @@ from cerify.hypotheses.interpretation import Axis, Choices, Interpretation, axes
 from cerify.semantics.arguments import Budget, choices
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.events import Event, Match, result_of
+from cerify.semantics.readings import SigmaReading, SigmaWindow
 from cerify.semantics.schemas import field_name
 from cerify.semantics.sigma.denote import (
     SECOND,
@@ -45,7 +46,6 @@ from cerify.semantics.sigma.denote import (
     satisfies,
 )
 from cerify.semantics.sigma.parse import load_documents
-from cerify.semantics.sigma.reading import SigmaReading, SigmaWindow
 from cerify.semantics.sigma.syntax import (
     NUMERIC,
     SIGNS,

@@ -35,8 +35,17 @@ from cerify.semantics.cel.syntax import TimeWindow
 from cerify.semantics.errors import IllFormed, InputError, MissingPackage, Unsupported, errors_in
 from cerify.semantics.events import Event, Match, Schema, Stream
 from cerify.semantics.predicates import Problem
-from cerify.semantics.readings import DECIDED, ELASTIC, STANDARD, EqlReading, Operations, Reading, RowReading
-from cerify.semantics.sigma.reading import SPECIFICATION, SigmaReading
+from cerify.semantics.readings import (
+    DECIDED,
+    ELASTIC,
+    SPECIFICATION,
+    STANDARD,
+    EqlReading,
+    Operations,
+    Reading,
+    RowReading,
+    SigmaReading,
+)
 from cerify.semantics.trees import Operator, node_word, subtrees
 from cerify.semantics.values import Value, plain
 

@@ -29,12 +29,11 @@ from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
 from cerify.semantics.events import TIME, Event, Match, Schema, Stream, result_of
 from cerify.semantics.packages import installed
 from cerify.semantics.predicates import Problem, find_nearest_name
-from cerify.semantics.readings import Reading
+from cerify.semantics.readings import SPECIFICATION, Reading
 from cerify.semantics.schemas import NULL, ObservedSchema, attribute_of, field_name
 from cerify.semantics.sigma import syntax as sigma
 from cerify.semantics.sigma.denote import SigmaAlert, alerts_of
 from cerify.semantics.sigma.parse import parse
-from cerify.semantics.sigma.reading import SPECIFICATION
 from cerify.semantics.trees import subtrees
 from cerify.semantics.values import Value
 

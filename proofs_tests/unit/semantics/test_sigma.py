@@ -54,10 +54,10 @@ from cerify.semantics.events import Event, Match, Stream, result_of
 from cerify.semantics.files import read_stream
 from cerify.semantics.json_events import event_of_json, json_of_event, stream_of_json
 from cerify.semantics.patterns import Pattern, match_same_texts
+from cerify.semantics.readings import SigmaReading
 from cerify.semantics.schemas import NULL
 from cerify.semantics.sigma.denote import alerts_of, detection_test
 from cerify.semantics.sigma.parse import parse, show_documents, split_by_alerts
-from cerify.semantics.sigma.reading import SigmaReading
 from cerify.semantics.sigma.syntax import SigmaCorrelation, SigmaDetection, rules_of
 from cerify.semantics.tables import SMALL
 from proofs_tests.campaigns.sigma import differences

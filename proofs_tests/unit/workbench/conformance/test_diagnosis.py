@@ -27,7 +27,6 @@ from cerify.conformance import cases as cases_second_opinion
 from cerify.conformance import defects as defects_module
 from cerify.conformance import run as run_module
 from cerify.conformance.cases import claims_of_json, line_of_case, load
-from cerify.conformance.choices import Choice, Choices
 from cerify.conformance.defects import (
     SUSPECTS,
     Evidence,
@@ -44,14 +43,22 @@ from cerify.conformance.defects import (
     shrink_case,
     thinned,
 )
-from cerify.conformance.judgement import ChoiceScorer, operators_in, silent_operators
+from cerify.conformance.judgement import Choice, Choices, ChoiceScorer, operators_in, silent_operators
 from cerify.conformance.model import ASKED, Case, CaseResult, Defect
 from cerify.conformance.oracle import Oracle, SecondOpinionIn, second_opinion, stream_of
-from cerify.conformance.peeling import ABSENT, INTERRUPTED, Peeler, elements, without
+from cerify.conformance.peeling import (
+    ABSENT,
+    INTERRUPTED,
+    AllowanceOver,
+    DiagnosisStopped,
+    Peeler,
+    Watch,
+    elements,
+    without,
+)
 from cerify.conformance.report import cases_text, cause_text, title
 from cerify.conformance.rule_causes import MOST_ASKED, NONE_FOUND, RuleInquiry, defects_of_rules
 from cerify.conformance.run import ALIKE, judge_all_again, judged_again, reconsidered, same_error, search
-from cerify.conformance.watch import AllowanceOver, DiagnosisStopped, Watch
 from cerify.equivalence.differential import CampaignPlan, judge
 from cerify.equivalence.generate.expressions import without_names
 from cerify.languages import LANGUAGES

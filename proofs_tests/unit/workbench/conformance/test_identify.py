@@ -29,7 +29,6 @@ from cerify.commands.conform import _note
 from cerify.commands.options import progress
 from cerify.conformance import identification as identification_module
 from cerify.conformance.cases import load
-from cerify.conformance.choices import Choices as Hypotheses
 from cerify.conformance.defects import defects_behind
 from cerify.conformance.harness import Limits
 from cerify.conformance.identification import (
@@ -52,6 +51,7 @@ from cerify.conformance.identification import (
     separations,
 )
 from cerify.conformance.inquiry import Inquiry
+from cerify.conformance.judgement import Choices as Hypotheses
 from cerify.conformance.model import Case, CaseResult
 from cerify.conformance.oracle import AxisFinding, EngineProfile, stream_of
 from cerify.conformance.peeling import Peeler

@@ -18,10 +18,9 @@ from cerify.conformance.cases import load
 from cerify.conformance.defects import defects_behind
 from cerify.conformance.model import Case, CaseResult, Defect, Report
 from cerify.conformance.oracle import Oracle, stream_of
-from cerify.conformance.peeling import Peeler
+from cerify.conformance.peeling import Peeler, Watch
 from cerify.conformance.prediction import AXES, MatchPredictor, answer
 from cerify.conformance.report import defect_text, issue_text, match_command, opening, summary
-from cerify.conformance.watch import Watch
 from cerify.equivalence.differential import difference_kinds
 from cerify.hypotheses.interpretation import choices_of
 from cerify.hypotheses.row_pattern import DEPARTURES

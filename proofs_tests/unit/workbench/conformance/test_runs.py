@@ -25,7 +25,6 @@ from cerify.conformance import defects as defects_module
 from cerify.conformance import engines, inquiry
 from cerify.conformance.campaigns import BuiltInEvaluator, ClaimedMaker, EngineEvaluator, Job, PlanShare, plan_of
 from cerify.conformance.cases import Claims, case_of_line, learnt, load, nodes
-from cerify.conformance.choices import Choices
 from cerify.conformance.defects import (
     UNPASSED,
     _find_necessary_choice,
@@ -37,6 +36,7 @@ from cerify.conformance.defects import (
 )
 from cerify.conformance.harness import Engine, Losses
 from cerify.conformance.identification import schema_for
+from cerify.conformance.judgement import Choices
 from cerify.conformance.model import (
     Case,
     CaseResult,
