@@ -70,7 +70,7 @@ def test_the_adapters_are_in_the_wheel_as_sources(names: set[str]) -> None:
     needed = {installed + path.relative_to(java).as_posix() for path in sources(java)}
     assert installed + "LICENSE" in needed
     assert needed - names == set()
-    opencep = ("adapter.py", "chains.py", "conditions.py", "patterns.py", "sase_chains.py", "engine.py", "LICENSE")
+    opencep = ("adapter.py", "chains.py", "sase_chains.py", "engine.py", "LICENSE")
     assert {f"cerify/conformance/adapters/opencep/{name}" for name in opencep} <= names
     own = ("adapter.hpp", "Build.cmake", "ceql.hpp", "main.cpp")
     cpp = ("CMakeLists.txt", "LICENSE", "cerify_protocol.hpp", *(f"core/{name}" for name in own))

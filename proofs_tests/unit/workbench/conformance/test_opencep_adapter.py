@@ -45,7 +45,7 @@ def adapter(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     import adapter as module  # type: ignore[import-not-found]
 
     yield module
-    for name in ("adapter", "chains", "sase_chains", "conditions", "patterns"):
+    for name in ("adapter", "chains", "sase_chains"):
         del sys.modules[name]
 
 
@@ -130,8 +130,7 @@ def taken(step: Leaf | Steps, types: list[str]) -> Iterator[list[list[int]]]:
 
 def meaning(pattern: Any, window: Any, *stream: Any, old: str = "", new: str = "") -> list[tuple[int, list[list[int]]]]:
     """The matches of a pattern by its source, and of what OpenCEP is given; in the source new is planted for old."""
-    from conditions import FUNCTIONS  # type: ignore[import-not-found]
-    from patterns import build_pattern, source  # type: ignore[import-not-found]
+    from chains import FUNCTIONS, build_pattern, source  # type: ignore[import-not-found]
 
     text = source(pattern, window)
     found = list(matched(eval(text.replace(old, new) if old else text, MEANING | FUNCTIONS), *stream))

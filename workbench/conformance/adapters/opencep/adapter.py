@@ -17,8 +17,7 @@ from typing import Any
 
 import chains
 import sase_chains
-from chains import EPOCH, Json, Match, Search, NotExpressible, Window
-from patterns import source
+from chains import EPOCH, Json, Match, NotExpressible, Search, Window, source
 
 LINK = "https://github.com/ilya-kolchinsky/OpenCEP/blob/master/README.md"
 MODULES = {"cel": chains, "sase": sase_chains}

@@ -8,10 +8,155 @@ Conditions are code over the events that leaves have taken.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import count, product
+from itertools import count, pairwise, product
+from operator import eq, ge, gt, le, lt, ne
 from typing import Any
 
-from conditions import Code, Json, attribute, both, call, either, events, every, value_of_name, predicate
+# ---------------------------------------------------------------------------------------------------------------------
+# Conditions: each a function of the events that steps have taken, and the Python source of that function.
+
+Json = Mapping[str, Any]
+Taken = Mapping[str, Any]
+"""Maps the name of a step to its event, and the name of a closure to its list of events."""
+COMPARE = {"=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
+
+
+@dataclass(frozen=True)
+class Code:
+    """An expression as Python source, and the function that evaluates it. No text of a query is executed."""
+
+    source: str
+    value: Callable[[Taken], Any]
+
+
+def constant(value: Any) -> Code:
+    """Return code for a constant."""
+    return Code(repr(value), lambda taken: value)
+
+
+def value_of_name(name: str) -> Code:
+    """Return code that reads the value of this name."""
+    return Code(name, lambda taken: taken[name])
+
+
+def attribute(event: Code, name: str) -> Code:
+    """Return the attribute of an event; None if it is absent."""
+    return Code(f"{event.source}.get({name!r})", lambda taken: event.value(taken).get(name))
+
+
+def call(function: Callable[..., Any], *arguments: Code) -> Code:
+    """Return code for a call of the function."""
+    source = f"{function.__name__}({', '.join(one.source for one in arguments)})"
+    return Code(source, lambda taken: function(*(one.value(taken) for one in arguments)))
+
+
+def both(left: Code, right: Code) -> Code:
+    """Return code for the conjunction."""
+    return Code(f"({left.source} and {right.source})", lambda taken: left.value(taken) and right.value(taken))
+
+
+def either(left: Code, right: Code) -> Code:
+    """Return code for the disjunction."""
+    return Code(f"({left.source} or {right.source})", lambda taken: left.value(taken) or right.value(taken))
+
+
+def complement(test: Code) -> Code:
+    """Return code for the negation."""
+    return Code(f"(not {test.source})", lambda taken: not test.value(taken))
+
+
+def every(test: Code, ranges: Mapping[str, Code]) -> Code:
+    """Return code that tests a condition for every choice of values from the ranges. Each value has the name of its
+    range.
+    """
+    if not ranges:
+        return test
+    loops = " ".join(f"for {name} in {values.source}" for name, values in ranges.items())
+
+    def value(taken: Taken) -> bool:
+        choices = product(*(values.value(taken) for values in ranges.values()))
+        return all(test.value({**taken, **dict(zip(ranges, choice))}) for choice in choices)
+
+    return Code(f"all({test.source} {loops})", value)
+
+
+def compare(left: Any, comparator: str, right: Any) -> bool:
+    """Return whether a comparison is true. It is false for an absent value, values of two kinds, or an order of
+    Booleans.
+    """
+    if left is None or right is None or _kind(left) != _kind(right):
+        return False
+    if isinstance(left, bool) and comparator not in ("=", "!="):
+        return False
+    return COMPARE[comparator](left, right)
+
+
+def _kind(value: Any) -> str:
+    return "bool" if isinstance(value, bool) else "number" if isinstance(value, int | float) else "string"
+
+
+def one_of(value: Any, values: Sequence[Any]) -> bool:
+    """Return whether a value is one of these."""
+    return any(compare(value, "=", other) for other in values)
+
+
+def events(*taken: Any) -> list[Json]:
+    """Return the events of steps as one list. A closure has a list of events; a step has one event."""
+    return [event for some in taken for event in (some if isinstance(some, list) else [some])]
+
+
+def at(some: Sequence[Json], place: int) -> Json:
+    """Return the event at a place, counted from the end if negative; if there is none, an event without attributes."""
+    return some[place] if len(some) >= abs(place) else {}
+
+
+def beginnings(some: Sequence[Json], least: int) -> list[Sequence[Json]]:
+    """Return the prefixes of `some` that have at least `least` events."""
+    return [some[:n] for n in range(least, len(some) + 1)]
+
+
+def agree(some: Sequence[Json], name: str) -> bool:
+    """Return whether each event has the same value as the event before it."""
+    return all(compare(one.get(name), "=", other.get(name)) for one, other in pairwise(some))
+
+
+FUNCTIONS = {one.__name__: one for one in (compare, one_of, events, at, beginnings, agree)}
+
+
+def predicate(tree: Json, value: Callable[[Json], Code]) -> Code:
+    """Return a predicate on single events as code. value: makes code for an attribute or a reference.
+
+    Raises ValueError for other predicates.
+    """
+
+    def term(side: str) -> Code:
+        found = tree[side]
+        return constant(found["value"]) if found["node"] == "Constant" else value(found)
+
+    def below(side: str) -> Code:
+        return predicate(tree[side], value)
+
+    match tree["node"]:
+        case "Comparison":
+            return call(compare, term("left"), constant(tree["comparator"]), term("right"))
+        case "OneOf":
+            return call(one_of, term("term"), constant(tree["values"]))
+        case "InRange":
+            low = call(compare, constant(tree["low"]), constant("<="), term("term"))
+            return both(low, call(compare, term("term"), constant("<="), constant(tree["high"])))
+        case "Complement":
+            return complement(below("predicate"))
+        case "Both":
+            return both(below("left"), below("right"))
+        case "Either":
+            return either(below("left"), below("right"))
+        case "Anything":
+            return constant(True)
+    raise ValueError(f"there is no condition for {tree['node']}")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Formulas as chains.
 
 Match = tuple[int, list[list[int]]]  # the position after which it is reported, and the positions of each leaf
 SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
@@ -55,7 +200,7 @@ class PatternOperator:
     """SEQ or AND of steps."""
 
     name: str
-    steps: "tuple[Leaf | Operator, ...]"
+    steps: "tuple[Leaf | PatternOperator, ...]"
 
 
 @dataclass(frozen=True)
@@ -260,3 +405,76 @@ def _code(condition: Json, leaves: Mapping[str, Sequence[Leaf]]) -> Code:
             ranges[f"p{number}"] = call(events, *(value_of_name(leaf.name) for leaf in of))
     event = {id(node): code for node, code in zip(attributes, found if correlated else found * len(attributes))}
     return every(predicate(condition["predicate"], lambda node: attribute(event[id(node)], node["name"])), ranges)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Patterns written with the names of OpenCEP: as objects of OpenCEP, or as the Python source that makes them.
+
+UNBOUNDED = 1_000_000  # days: the window of a pattern that has none
+
+
+class Source(str):
+    """Python source code, to be written unchanged."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class Sources:
+    """Stands in for the names of OpenCEP; each call returns its own source code."""
+
+    def __getattr__(self, name: str) -> Any:
+        def call(*arguments: Any, **named: Any) -> Source:
+            return Source(f"{name}({', '.join([*map(repr, arguments), *(f'{k}={v!r}' for k, v in named.items())])})")
+
+        return call
+
+    taken_events = Source("taken_events")
+
+    def function(self, names: tuple[str, ...], code: Code) -> Source:
+        """Return the source of a function on the events of these names."""
+        return Source(f"lambda {', '.join(names)}: {code.source}")
+
+
+def source(pattern: Alternative, window: Window | None) -> str:
+    """Return the pattern as the Python source that makes it."""
+    return str(build_pattern(pattern, window, Sources()))
+
+
+def build_pattern(pattern: Alternative, window: Window | None, names: Any) -> Any:
+    """Return the pattern as an object.
+
+    names: the names of OpenCEP, timedelta, `taken_events`, which reads a payload, and `function`, which makes a
+    condition.
+    """
+    conditions = names.AndCondition(*(_condition(one, names) for one in pattern.conditions))
+    width = names.timedelta(days=UNBOUNDED) if window is None else names.timedelta(seconds=window.width)
+    policy = names.ConsumptionPolicy(contiguous=_runs(pattern)) if pattern.contiguous else None
+    return names.Pattern(_structure(pattern.root, names), conditions, width, policy)
+
+
+def _structure(step: Leaf | PatternOperator, names: Any) -> Any:
+    if isinstance(step, PatternOperator):
+        operator = names.SeqOperator if step.name == "SEQ" else names.AndOperator
+        return operator(*(_structure(below, names) for below in step.steps))
+    one = names.PrimitiveEventStructure(step.type, step.name)
+    if step.absent:
+        return names.NegationOperator(one)
+    return names.KleeneClosureOperator(one, step.least, step.most) if step.closure else one
+
+
+def _condition(condition: Condition, names: Any) -> Any:
+    variables = (names.Variable(name, names.taken_events) for name in condition.names)
+    return names.SimpleCondition(*variables, relation_op=names.function(condition.names, condition.code))
+
+
+def _runs(pattern: Alternative) -> list[list[str]]:
+    """Return the longest sequences of leaves that must be adjacent in the stream."""
+    runs: list[list[str]] = []
+    names = [leaf.name for leaf in pattern.leaves]
+    for first, second in sorted(set(pattern.contiguous), key=lambda pair: names.index(pair[0])):
+        if runs and runs[-1][-1] == first:
+            runs[-1].append(second)
+        else:
+            runs.append([first, second])
+    return runs

@@ -7,9 +7,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from chains import EPOCH, Alternative, Json, Match, Window
-from conditions import Code
-from patterns import build_pattern
+from chains import EPOCH, Alternative, Code, Json, Match, Window, build_pattern
 
 collections.Callable = collections.abc.Callable  # OpenCEP imports it from collections, which lacks it since Python 3.10
 

@@ -3,8 +3,29 @@
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
-from chains import NOT_COMPARED, SECONDS, Alternative, Condition, Leaf, PatternOperator, NotExpressible, Window, nodes
-from conditions import Code, Json, agree, at, attribute, beginnings, call, constant, events, every, value_of_name, predicate
+from chains import (
+    NOT_COMPARED,
+    SECONDS,
+    Alternative,
+    Code,
+    Condition,
+    Json,
+    Leaf,
+    NotExpressible,
+    PatternOperator,
+    Window,
+    agree,
+    at,
+    attribute,
+    beginnings,
+    call,
+    constant,
+    events,
+    every,
+    nodes,
+    predicate,
+    value_of_name,
+)
 
 CLAIMS = {
     "operators": ["kleene", "within", "negation", "equivalence", "correlated", "end"],
