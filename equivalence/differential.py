@@ -29,8 +29,7 @@ from typing import Any, BinaryIO, Literal, Never, Protocol, TypeAlias, cast, get
 from cerify.automata.evaluate.core import compiled_shared
 from cerify.equivalence.generate import cel
 from cerify.equivalence.generate.cel import CEL, CORE, CelProfile, guided_case
-from cerify.equivalence.generate.generator import CaseMaker, StreamMaker
-from cerify.equivalence.generate.shrink import QueryOperations, shrink, weight
+from cerify.equivalence.generate.shrink import CaseMaker, QueryOperations, StreamMaker, shrink, weight
 from cerify.semantics.arguments import require_keywords
 from cerify.semantics.cel.syntax import Formula, show
 from cerify.semantics.errors import BudgetExceeded, CerifyError, InputError, Unsupported

@@ -23,7 +23,7 @@ from typing import Any, TypeAlias
 from cerify.equivalence.eql.letters import EventLetter, FilterAlphabet, language_of, sample_text, values_near
 from cerify.equivalence.eql.mutants import condition_mutants, has_case
 from cerify.equivalence.eql.translate import eql_to_cel
-from cerify.equivalence.generate.generator import Generator
+from cerify.equivalence.generate.shrink import Generator
 from cerify.equivalence.verdict import Claim, Different, Level, Undecided
 from cerify.semantics.arguments import Budget, check_time, choices
 from cerify.semantics.cel.parse import parse as parse_cel

@@ -10,8 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from cerify.equivalence.generate.generator import Generator
-from cerify.equivalence.generate.shrink import QueryOperations
+from cerify.equivalence.generate.shrink import Generator, QueryOperations
 from cerify.languages.language import BuiltIn, Cases, Evaluators, Language, Options
 from cerify.semantics.events import Event, Match, Stream
 

@@ -16,7 +16,14 @@ from typing import Any, TypeAlias, get_args
 
 from cerify.automata.cea.compile import COMPILED_CEL
 from cerify.automata.cea.model import CEA, Transition
-from cerify.equivalence.generate.shrink import FormulaShape, QueryOperations, parts, simpler_numbers, value_weight
+from cerify.equivalence.generate.shrink import (
+    FormulaShape,
+    Generator,
+    QueryOperations,
+    parts,
+    simpler_numbers,
+    value_weight,
+)
 from cerify.equivalence.rewrite.trees import attribute_names, mapped, predicates, same
 from cerify.semantics import predicates as pred
 from cerify.semantics.arguments import Budget
@@ -492,6 +499,36 @@ def _replace_correlated(condition: Condition) -> Condition:
             return type(condition)(_replace_correlated(left), _replace_correlated(right))
         case cel.Correlated() | cel.Named():
             return cel.Every("X", Anything())
+
+
+def cel_case(rng: Random, profile: CelProfile, nodes: int, events: int) -> tuple[Formula, Stream]:
+    """Return a formula and a random stream; in windows and partitions if the profile is Scoped."""
+    make = scoped_case if isinstance(profile, Scoped) else case
+    return make(rng, profile, nodes, events)
+
+
+def cel_stream(rng: Random, profile: CelProfile, length: int, phi: Formula) -> Stream:
+    """Return a random stream, with keys and clocks if the profile is Scoped."""
+    S = stream(rng, profile, length, phi)
+    return clocked(rng, S) if isinstance(profile, Scoped) else S
+
+
+def guided_cel_case(rng: Random, profile: CelProfile, nodes: int, events: int) -> tuple[Formula, Stream]:
+    """Return a formula and a stream like `cel_case`, but most streams have a match.
+
+    If the profile is Scoped, the streams are random.
+    """
+    if isinstance(profile, Scoped):
+        return scoped_case(rng, profile, nodes, events)
+    return guided_case(rng, profile, nodes, events)
+
+
+CEL_GENERATOR = Generator[Formula](
+    {**PROFILES, "typed-everything": replace(TYPED, operators=EVERYTHING.operators), "windows": WINDOWS},
+    cel_case,
+    cel_stream,
+    guided_cel_case,
+)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

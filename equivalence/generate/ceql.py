@@ -14,8 +14,7 @@ from typing import Any, get_args
 
 from cerify.equivalence.generate import cel as generate_cel
 from cerify.equivalence.generate.cel import CEL, CORE, CelProfile, clocked, guided_case
-from cerify.equivalence.generate.generator import Generator
-from cerify.equivalence.generate.shrink import QueryOperations, Reduction
+from cerify.equivalence.generate.shrink import Generator, QueryOperations, Reduction
 from cerify.equivalence.rewrite.trees import names
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.cel.syntax import Formula, subformulas

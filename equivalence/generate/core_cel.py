@@ -13,7 +13,7 @@ from random import Random
 
 from cerify.equivalence.generate import cel as generate
 from cerify.equivalence.generate.cel import EQUALITIES, CelProfile
-from cerify.equivalence.generate.shrink import FormulaShape, QueryOperations, parts
+from cerify.equivalence.generate.shrink import FormulaShape, Generator, QueryOperations, parts
 from cerify.equivalence.rewrite.trees import same
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.core_cel.check import Variables, bound, defined_outside_iteration
@@ -174,6 +174,9 @@ def _variable(rng: Random, profile: CoreProfile, scope: tuple[str, ...]) -> str:
     if profile.well_formed or (scope and rng.random() < 0.8):
         return rng.choice(scope)
     return rng.choice(profile.variables)
+
+
+CORE_CEL_GENERATOR = Generator[core.Formula](CORE_CEL_PROFILES, case, stream)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

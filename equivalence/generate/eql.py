@@ -11,8 +11,7 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
-from cerify.equivalence.generate.generator import Generator
-from cerify.equivalence.generate.shrink import QueryOperations, dropped, varied
+from cerify.equivalence.generate.shrink import Generator, QueryOperations, dropped, varied
 from cerify.equivalence.rewrite.trees import same
 from cerify.semantics.eql import syntax as eql
 from cerify.semantics.eql.parse import parse

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import cast, get_args
 
-from cerify.equivalence.generate.shrink import QueryOperations, TreeShape, dropped, parts
+from cerify.equivalence.generate.shrink import Generator, QueryOperations, TreeShape, dropped, parts
 from cerify.equivalence.rewrite.trees import same
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.denote import arguments, constrained
@@ -216,6 +216,20 @@ def _placed(E: Expression, parameters: tuple[str, ...]) -> Expression:
 
 def _argument(rng: Random, profile: ExpressionProfile, k: int) -> expr.Argument:
     return rng.choice(profile.variables) if rng.random() < 0.85 else Constant(rng.choice(profile.attributes[k][1]))
+
+
+def expression_case(rng: Random, profile: ExpressionProfile, nodes: int, events: int) -> tuple[Expression, Stream]:
+    """Return a random expression, and a random history for it, without a schema."""
+    E, S = case(rng, profile, nodes, events)
+    return E, Stream(S)
+
+
+def expression_stream(rng: Random, profile: ExpressionProfile, length: int, E: Expression) -> Stream:
+    """Return another history, without a schema."""
+    return Stream(history(rng, profile, length))
+
+
+EXPRESSION_GENERATOR = Generator[Expression]({**PROFILES, **VALUED_PROFILES}, expression_case, expression_stream)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

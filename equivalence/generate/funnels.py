@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from cerify.equivalence.generate.cel import narrower_windows
-from cerify.equivalence.generate.generator import Generator
-from cerify.equivalence.generate.shrink import QueryOperations, dropped, parts, value_weight, varied
+from cerify.equivalence.generate.shrink import Generator, QueryOperations, dropped, parts, value_weight, varied
 from cerify.equivalence.rewrite.trees import same
 from cerify.semantics.cel.syntax import AttributeWindow, EventWindow, TimeWindow, Window
 from cerify.semantics.errors import IllFormed, ParseError

@@ -14,7 +14,7 @@ from functools import reduce
 from random import Random
 from typing import Any, TypeVar
 
-from cerify.equivalence.generate.shrink import QueryOperations, TreeShape, dropped, varied
+from cerify.equivalence.generate.shrink import Generator, QueryOperations, TreeShape, dropped, varied
 from cerify.semantics import trees
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, IllFormed
@@ -287,6 +287,9 @@ class _Maker:
         if self.chain:
             return self._looked_up(("RUNNING",))
         return self.rng.choice((self._classifier(A), self._looked_up(seen), self._looked_up(seen), self._number()))
+
+
+ROW_PATTERN_GENERATOR = Generator[MatchRecognize](PROFILES, case, stream)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from random import Random
 from typing import Any, TypeVar, cast, get_args
 
 from cerify.equivalence.generate.shrink import (
+    Generator,
     QueryOperations,
     Reduction,
     dropped,
@@ -418,6 +419,14 @@ def _led(rng: Random, q: sase.SaseQuery, length: int, event: Callable[..., Event
             last = len(events)
             events.append(candidate)
     return events
+
+
+def sase_stream(rng: Random, profile: SaseProfile, length: int, q: sase.Tree) -> Stream:
+    """Return a random stream; if the query is a single PATTERN, most streams are built to match."""
+    return stream(rng, profile, length, q if isinstance(q, sase.SaseQuery) else None)
+
+
+SASE_GENERATOR = Generator[sase.Tree](PROFILES, case, sase_stream)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

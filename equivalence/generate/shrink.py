@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import count
+from random import Random
 from typing import Any, Generic, TypeAlias, TypeVar, assert_never
 
 from cerify.equivalence.rewrite.trees import noted
@@ -28,7 +29,7 @@ from cerify.semantics.trees import Operators, subtrees, with_operands
 from cerify.semantics.values import EPOCH, Value, microseconds
 
 # ---------------------------------------------------------------------------------------------------------------------
-# What shrinking and campaigns have to know about a language: how to parse, show and simplify its queries.
+# What shrinking and campaigns have to know about a language: how to make, parse, show and simplify its queries.
 
 Q = TypeVar("Q")
 T = TypeVar("T")
@@ -50,6 +51,27 @@ def require_nothing(query: Any) -> None:
 def as_it_is(query: Q) -> Q:
     """Return the query itself."""
     return query
+
+
+CaseMaker: TypeAlias = Callable[[Random, Any, int, int], tuple[Q, Stream]]
+"""Makes a query and a stream of a profile, of at most the given numbers of nodes and of events."""
+StreamMaker: TypeAlias = Callable[[Random, Any, int, Q], Stream]
+"""Makes a stream of that length, of a profile, for a query."""
+
+
+@dataclass(frozen=True)
+class Generator(Generic[Q]):
+    """The random cases of a language. The same random numbers give the same cases.
+
+    profiles: what queries and streams are made of, by name; the first is the default. case: makes a query and a random
+    stream. stream: makes another stream for a query. guided: like `case`, but most streams have a match; None if the
+    language has no such function.
+    """
+
+    profiles: Mapping[str, Any]
+    case: CaseMaker[Q]
+    stream: StreamMaker[Q]
+    guided: CaseMaker[Q] | None = None
 
 
 @dataclass(frozen=True)

@@ -38,8 +38,7 @@ from cerify.equivalence.differential import (
     cause,
     failure_form,
 )
-from cerify.equivalence.generate.generator import CaseMaker, StreamMaker
-from cerify.equivalence.generate.shrink import QueryOperations
+from cerify.equivalence.generate.shrink import CaseMaker, QueryOperations, StreamMaker
 from cerify.hypotheses.interpretation import EngineError, choices_of
 from cerify.languages import LANGUAGES, language_named
 from cerify.languages.language import DENOTATIONAL, Language, Options

@@ -46,8 +46,7 @@ if TYPE_CHECKING:
     from cerify.automata.cea.model import CEA
     from cerify.draw.diagram import Diagram
     from cerify.draw.recording import Recording
-    from cerify.equivalence.generate.generator import Generator
-    from cerify.equivalence.generate.shrink import QueryOperations
+    from cerify.equivalence.generate.shrink import Generator, QueryOperations
     from cerify.equivalence.verdict import Certificate, Verdict
     from cerify.explanations.explanation import Explainer
     from cerify.hypotheses.interpretation import Interpretation
@@ -189,9 +188,9 @@ class CelCases(Cases[Formula]):
         return CEL
 
     def generator(self) -> Generator[Formula]:
-        from cerify.equivalence.generate.generator import CEL
+        from cerify.equivalence.generate.cel import CEL_GENERATOR
 
-        return CEL
+        return CEL_GENERATOR
 
 
 class CelDeciders(Deciders[Formula]):

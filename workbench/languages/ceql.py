@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from cerify.automata.cea.model import CEA
     from cerify.automata.dfa.model import DFA
     from cerify.draw.recording import Recording
-    from cerify.equivalence.generate.generator import Generator
-    from cerify.equivalence.generate.shrink import QueryOperations
+    from cerify.equivalence.generate.shrink import Generator, QueryOperations
     from cerify.explanations.explanation import Explainer
     from cerify.languages.language import Streamed
 

@@ -34,8 +34,7 @@ from cerify.semantics.readings import Reading
 if TYPE_CHECKING:
     from cerify.automata.cea.model import CEA
     from cerify.draw.recording import Recording
-    from cerify.equivalence.generate.generator import Generator
-    from cerify.equivalence.generate.shrink import QueryOperations
+    from cerify.equivalence.generate.shrink import Generator, QueryOperations
     from cerify.equivalence.verdict import Bounded, Different, Undecided
     from cerify.explanations.explanation import Explainer
     from cerify.hypotheses.interpretation import Interpretation
@@ -151,9 +150,9 @@ class CoreCases(Cases[Formula]):
         return CORE_CEL
 
     def generator(self) -> Generator[Formula]:
-        from cerify.equivalence.generate.generator import CORE_CEL
+        from cerify.equivalence.generate.core_cel import CORE_CEL_GENERATOR
 
-        return CORE_CEL
+        return CORE_CEL_GENERATOR
 
 
 class CoreDeciders(Deciders[Formula]):

@@ -39,8 +39,7 @@ from cerify.semantics.trees import children, subtrees
 from cerify.semantics.values import Value, joined, value_type_of
 
 if TYPE_CHECKING:
-    from cerify.equivalence.generate.generator import Generator
-    from cerify.equivalence.generate.shrink import QueryOperations
+    from cerify.equivalence.generate.shrink import Generator, QueryOperations
     from cerify.equivalence.verdict import Certificate, Verdict
     from cerify.explanations.explanation import Explainer
     from cerify.explanations.near_misses import NearMissReport

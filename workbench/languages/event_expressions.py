@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from cerify.automata.dfa.model import DFA
     from cerify.automata.dfa.parametric import Symbolic
     from cerify.draw.recording import Recording
-    from cerify.equivalence.generate.generator import Generator
-    from cerify.equivalence.generate.shrink import QueryOperations
+    from cerify.equivalence.generate.shrink import Generator, QueryOperations
     from cerify.equivalence.verdict import Certificate, Verdict
     from cerify.explanations.explanation import Explainer
     from cerify.hypotheses.interpretation import Interpretation
@@ -174,9 +173,9 @@ class ExpressionCases(Cases[Expression]):
         return EVENT_EXPRESSION
 
     def generator(self) -> Generator[Expression]:
-        from cerify.equivalence.generate.generator import EVENT_EXPRESSION
+        from cerify.equivalence.generate.expressions import EXPRESSION_GENERATOR
 
-        return EVENT_EXPRESSION
+        return EXPRESSION_GENERATOR
 
 
 class ExpressionDeciders(Deciders[Expression]):

@@ -24,8 +24,7 @@ from cerify.semantics.funnel_queries import (
 from cerify.semantics.predicates import Problem, find_nearest_name
 
 if TYPE_CHECKING:
-    from cerify.equivalence.generate.generator import Generator
-    from cerify.equivalence.generate.shrink import QueryOperations
+    from cerify.equivalence.generate.shrink import Generator, QueryOperations
     from cerify.hypotheses.interpretation import Interpretation
 
 

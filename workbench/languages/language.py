@@ -57,8 +57,7 @@ if TYPE_CHECKING:
     from cerify.automata.dfa.parametric import Symbolic
     from cerify.draw.diagram import Diagram
     from cerify.draw.recording import Recording
-    from cerify.equivalence.generate.generator import Generator
-    from cerify.equivalence.generate.shrink import QueryOperations
+    from cerify.equivalence.generate.shrink import Generator, QueryOperations
     from cerify.equivalence.verdict import Bounded, Certificate, Different, Undecided, Verdict
     from cerify.explanations.explanation import Explainer
     from cerify.explanations.near_misses import NearMissReport

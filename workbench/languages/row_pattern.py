@@ -64,8 +64,7 @@ if TYPE_CHECKING:
     from cerify.automata.row_pattern.evaluate import MeasureRegisters
     from cerify.draw.diagram import Diagram
     from cerify.draw.recording import Recording
-    from cerify.equivalence.generate.generator import Generator
-    from cerify.equivalence.generate.shrink import QueryOperations
+    from cerify.equivalence.generate.shrink import Generator, QueryOperations
     from cerify.equivalence.verdict import Certificate, Different, Level, Undecided, Verdict
     from cerify.explanations.explanation import Explainer
     from cerify.hypotheses.interpretation import Interpretation
@@ -290,9 +289,9 @@ class RowCases(Cases[MatchRecognize]):
         return ROW_PATTERN
 
     def generator(self) -> Generator[MatchRecognize]:
-        from cerify.equivalence.generate.generator import ROW_PATTERN
+        from cerify.equivalence.generate.row_pattern import ROW_PATTERN_GENERATOR
 
-        return ROW_PATTERN
+        return ROW_PATTERN_GENERATOR
 
 
 class RowDeciders(Deciders[MatchRecognize]):

@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from cerify.automata.cea.model import CEA
     from cerify.draw.diagram import Diagram
     from cerify.draw.recording import Recording
-    from cerify.equivalence.generate.generator import Generator
-    from cerify.equivalence.generate.shrink import QueryOperations
+    from cerify.equivalence.generate.shrink import Generator, QueryOperations
     from cerify.explanations.explanation import Explainer
     from cerify.hypotheses.interpretation import Interpretation
     from cerify.languages.language import Streamed
@@ -170,9 +169,9 @@ class SaseCases(Cases[Tree]):
         return SASE
 
     def generator(self) -> Generator[Tree]:
-        from cerify.equivalence.generate.generator import SASE
+        from cerify.equivalence.generate.sase import SASE_GENERATOR
 
-        return SASE
+        return SASE_GENERATOR
 
 
 class SaseDeciders(Deciders[Tree]):

@@ -38,8 +38,7 @@ from cerify.semantics.trees import subtrees
 from cerify.semantics.values import Value
 
 if TYPE_CHECKING:
-    from cerify.equivalence.generate.generator import Generator
-    from cerify.equivalence.generate.shrink import QueryOperations
+    from cerify.equivalence.generate.shrink import Generator, QueryOperations
     from cerify.equivalence.verdict import Certificate, Verdict
     from cerify.explanations.explanation import Explainer
     from cerify.hypotheses.interpretation import Interpretation
