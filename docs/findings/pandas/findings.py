@@ -40,9 +40,13 @@ show("A*", "A AS x > 0", 0, 2, skip="TO NEXT ROW")
 show("(^ A | B) C", "A AS x = 1, B AS x = 2, C AS x = 3", 3, 2, 3, 1)
 show("A+", "", 9007199254740992, 1, measure="SUM(x)")
 show("A+", "", 1, None, 2, order="x DESC", measure="x")
+for pattern in ("A (B)", "A B"):
+    show(pattern, "", 1, 2, measure="SUM(B.x)", per="ONE ROW")
 for measure in ("FIRST(A.x, 1)", "NEXT(FINAL LAST(x))", "LAST(CLASSIFIER(A), 1)", "PREV(CLASSIFIER(A))", "COUNT(A.*)"):
     show("{- A -}" if "COUNT" in measure else "A", "", 7, 8, measure=measure, per="ONE ROW")
 for per in ("ONE ROW", "ALL ROWS"):
     show("A{0}? {- A -}", "", 7, 8, measure="x", per=per)
+for pattern, *rows in (("(B*)* A", 1, 2), ("C (B{2}){0,2}?", 1, 2), ("A{2} (C A*)?", 1), ("A{2} | C", 1)):
+    show(pattern, "", *rows)
 for pattern in ("(A+){2,}?", "(A{2,}?)+", "(A{2,})+?"):
     show(pattern, "", 1, 2, 3, 4, measure="MATCH_NUMBER()")
