@@ -24,9 +24,8 @@ for condition in ("x <> 2", "x != 2", "x / 2 = 1", "x"):
 show("A", "A AS NOT (x > 1)", 0, None, 2)
 for pattern in ("B A | A B", "PERMUTE(B, A)", "B A"):
     show(pattern, "A AS x > 0, B AS x > 1", 2, 1)
-show("A | A B", "A AS x > 0, B AS x > 1", 1, 2, 3)
-for skip in ("TO NEXT ROW", "PAST LAST ROW"):
-    show("A+ B", "A AS x > 0, B AS x > 1", 1, 2, 3, skip=skip)
+for pattern, skip in (("A | A B", "PAST LAST ROW"), ("A+ B", "PAST LAST ROW"), ("A+ B", "TO NEXT ROW")):
+    show(pattern, "A AS x > 0, B AS x > 1", 1, 2, 3, skip=skip)
 show("A B", "A AS x > 0, B AS x > 1", 1, 2, measure="B.x")
 for condition in ("x LIKE 'a%'", "x || 'b' = 'ab'", "CASE WHEN x > 'a' THEN TRUE ELSE FALSE END"):
     show("A", f"A AS {condition}", "a", "b")
@@ -40,13 +39,10 @@ show("A*", "A AS x > 0", 0, 2, skip="TO NEXT ROW")
 show("(^ A | B) C", "A AS x = 1, B AS x = 2, C AS x = 3", 3, 2, 3, 1)
 show("A+", "", 9007199254740992, 1, measure="SUM(x)")
 show("A+", "", 1, None, 2, order="x DESC", measure="x")
-for pattern in ("A (B)", "A B"):
-    show(pattern, "", 1, 2, measure="SUM(B.x)", per="ONE ROW")
+show("A (B)", "", 1, 2, measure="SUM(B.x)")
 for measure in ("FIRST(A.x, 1)", "NEXT(FINAL LAST(x))", "LAST(CLASSIFIER(A), 1)", "PREV(CLASSIFIER(A))", "COUNT(A.*)"):
     show("{- A -}" if "COUNT" in measure else "A", "", 7, 8, measure=measure, per="ONE ROW")
 for per in ("ONE ROW", "ALL ROWS"):
     show("A{0}? {- A -}", "", 7, 8, measure="x", per=per)
-for pattern, *rows in (("(B*)* A", 1, 2), ("C (B{2}){0,2}?", 1, 2), ("A{2} (C A*)?", 1), ("A{2} | C", 1)):
-    show(pattern, "", *rows)
-for pattern in ("(A+){2,}?", "(A{2,}?)+", "(A{2,})+?"):
-    show(pattern, "", 1, 2, 3, 4, measure="MATCH_NUMBER()")
+for pattern in ("(A+){2,}?", "(A{2,}?)+", "(B*)* A", "C (B{2}){0,2}?", "A{2} (C A*)?", "A{2} | C"):
+    show(pattern, "", *range({"(": 4, "C": 2, "A": 1}[pattern[0]]), measure="MATCH_NUMBER()")
