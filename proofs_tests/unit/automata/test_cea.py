@@ -642,6 +642,7 @@ def test_sixty_of_a_hundred() -> None:
 
 
 @pytest.mark.parametrize("seed", sampled(range(20), range(1)))
+@pytest.mark.slow
 def test_the_greatest_match_of_different_values_has_the_newest_ones(seed: int) -> None:
     """By the definition of its expansion, whatever stands around LAST, also where values are of two kinds."""
     rng = Random(f"different values {seed}")

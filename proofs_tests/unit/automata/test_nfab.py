@@ -456,6 +456,7 @@ def test_a_fault_in_the_automata_is_found(name: str, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("name", sampled(METHODS, [*METHODS][::2]))
+@pytest.mark.slow
 def test_a_fault_in_a_method_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     class_, method, wrap = METHODS[name]
     monkeypatch.setattr(class_, method, wrap(getattr(class_, method)))

@@ -196,6 +196,7 @@ def test_the_empty_stream_has_no_complex_event() -> None:
         ("A AS x FILTER p.a = q.a AND r.a = s.a AND t.a = u.a", 40),
     ],
 )
+@pytest.mark.slow
 def test_what_blows_up_stops_with_a_typed_error(query: str, length: int) -> None:
     with pytest.raises(BudgetExceeded):
         matches_of(parse(query), stream("A " * length), Budget(valuations=50_000))

@@ -529,6 +529,7 @@ def test_rows_without_a_type_have_the_default(reader: str, source: Callable[[str
 
 
 @pytest.mark.parametrize("encoding", ["DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"])
+@pytest.mark.slow
 def test_texts_of_parquet_without_dictionaries(encoding: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = pa.table({"type": ["A", "B"] * 50, "x": [f"{i:030}" for i in range(100)]})
     encodings = dict.fromkeys(table.column_names, encoding)
@@ -771,6 +772,7 @@ def test_elements_are_asked_for_by_columns_and_funnels(reader: str, source: Call
 
 @pytest.mark.parametrize("language", NAMING)
 @pytest.mark.parametrize("reader", ["table", "parquet"])
+@pytest.mark.slow
 def test_no_evaluator_needs_what_a_query_does_not_name(
     language: str, reader: str, source: Callable[[str, Rows], Any]
 ) -> None:

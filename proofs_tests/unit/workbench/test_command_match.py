@@ -491,6 +491,7 @@ def status(monkeypatch: pytest.MonkeyPatch) -> Iterator[Streams]:
         ("", 2),
     ],
 )
+@pytest.mark.slow
 def test_the_status_does_not_depend_on_standard_error(
     command: str, expected: int, stderr: Callable[[], IO[str] | None], status: Streams
 ) -> None:
@@ -516,6 +517,7 @@ def test_the_status_does_not_depend_on_standard_error(
         "match|--help",
     ],
 )
+@pytest.mark.slow
 def test_an_answer_that_cannot_be_written_is_an_error(
     command: str,
     stdout: Callable[[], IO[str] | None],

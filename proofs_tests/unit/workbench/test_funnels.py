@@ -78,6 +78,7 @@ def test_a_conditioned_step_and_one_of_any_type() -> None:
     assert [m.events for m in cerify.match(found.query, rows)] == [(1, 3)]
 
 
+@pytest.mark.slow
 def test_random_logs_have_the_levels_of_the_definition() -> None:
     """Of types and conditions, with absent keys, in columns and as events, with times that are timestamps."""
     random = Random(6)
@@ -314,6 +315,7 @@ def test_values_of_a_window_do_not_go_back() -> None:
         funnel(rows, ["view", "pay"], within="3 [x]")
 
 
+@pytest.mark.slow
 def test_windows_of_events_floats_and_timedeltas() -> None:
     rows = log("1view@0 1home@1 1pay@2")
     levels = [

@@ -644,6 +644,7 @@ def test_every_command_but_the_one_that_speaks_the_protocol_prints_json() -> Non
 
 
 @pytest.mark.parametrize("command", [pytest.param(c, marks=[pytest.mark.thorough] * (c in LONG)) for c in AS_JSON])
+@pytest.mark.slow
 def test_all_that_a_command_prints_as_json_is_json(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Run
 ) -> None:
