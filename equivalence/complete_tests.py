@@ -198,7 +198,7 @@ def _words(letters: int, longest: int) -> Iterator[Types]:
 
 @dataclass(frozen=True)
 class KeyedTest:
-    """The automaton for one case of the last event's keys, and the streams of its words.
+    """A test for streams whose last event has given keys: an automaton, and the streams of its words.
 
     automaton: accepts the marked words of real streams; its events have the hidden attributes of the reduction. zones:
     for each type of events and each attribute of a window, how near to the last event its events are.
@@ -268,8 +268,9 @@ class KeyedTests:
 
     @property
     def kinds(self) -> int:
-        """Return the greatest number of kinds of events in a case. Events of different kinds differ for the last
-        event.
+        """Return the largest number of kinds of events in a case.
+
+        Events of one kind pass the same conditions, and relate to the last event's keys and windows in the same way.
         """
         return max(len(case.automaton.events) for case in self.cases)
 

@@ -115,7 +115,7 @@ EXACT_POWER = 22
 
 
 def type_of_decimals(precision: int, scale: int) -> ValueType | None:
-    """Return a value type in which all such decimals stay different; None if no type has enough digits."""
+    """Return a value type that keeps all decimals with this precision and scale distinct; None if there is none."""
     if scale <= 0:
         return "int" if precision - scale <= DIGITS["int"] else None
     return "float" if precision <= DIGITS["float"] else None
@@ -447,7 +447,7 @@ def _normalize_column(column: pa.ChunkedArray, field: str) -> pa.ChunkedArray:
 
 
 def has_each_text_once(column: pa.ChunkedArray) -> bool:
-    """Return whether a column is a dictionary of distinct texts without a null."""
+    """Return whether a column is dictionary-encoded, with a dictionary of distinct texts and without nulls."""
     if not pa.types.is_dictionary(column.type) or column.type.value_type != ARROW["string"]:
         return False
     dictionaries = [chunk.dictionary for chunk in column.chunks]
@@ -478,7 +478,7 @@ def value_type_of_column(type_: pa.DataType) -> ValueType | None:
 
 
 def require_moderate(column: pa.ChunkedArray, field: str, name: str) -> None:
-    """Raise InputError if the texts of a dictionary take far more memory than the column does."""
+    """Raise InputError if decoding a dictionary of texts would take far more memory than the column takes now."""
     indices = sum(chunk.indices.nbytes for chunk in column.chunks)
     # chunks may share a dictionary, which may be of views, of which Arrow knows no nbytes
     dictionaries = max((chunk.dictionary.get_total_buffer_size() for chunk in column.chunks), default=0)

@@ -270,7 +270,7 @@ class Stream(Sequence[Event]):
             self.columns = None if self.columns is None else [*self.columns, name]
 
     def known_attributes(self, names: Iterable[str]) -> list[str]:
-        """Return the names. A test for an element that no list has is replaced by likely spellings of it."""
+        """Return the names. A name such as `items.any.x1` that fits no list element is replaced by likely spellings."""
         meant = [name for others in self._meant.values() for name in others]
         return list(dict.fromkeys([*(name for name in names if name not in self._meant), *meant]))
 

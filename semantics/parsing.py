@@ -388,7 +388,10 @@ def parsed(
 
 
 def node(class_: type[Any], spanned: bool = True) -> Any:
-    """Return a builder's method that makes a node; its fields are the operands and names in the rule, in order."""
+    """Return a method of a tree builder that makes a node from the operands and names of its grammar rule, in order.
+
+    spanned: whether the node also gets its place in the text.
+    """
 
     def rule(self: PredicateBuilder, meta: Meta, *children: Any) -> Any:
         written = (child for child in children if not isinstance(child, Token) or child.type == "NAME")

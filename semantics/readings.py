@@ -86,7 +86,7 @@ DialectName = Literal[
 
 @dataclass(frozen=True, slots=True)
 class RowReading:
-    """One answer to each question.
+    """A choice of answers to the questions about MATCH_RECOGNIZE that the SQL standard leaves open.
 
     bounded_iterations: for a quantifier with an upper bound, an iteration of no rows counts like any other (counted),
         or it ends the iterations once their least number is reached (stop), as it always does without an upper bound.

@@ -57,8 +57,9 @@ TYPE_OPTION = (
 
 
 def type_option(fields: Iterable[object], reserved: Iterable[str]) -> str:
-    """Return the end of a message: the options that name the field of the type and, if no field is the time, of the
-    time.
+    """Return advice for the end of a message: which option names the field with the event type.
+
+    If no field is called `time`, the advice also names the option for the time.
     """
     named = TIME in (*fields, *reserved)
     return TYPE_OPTION + ("" if named else "; name the time, if there is one, by --time, in Python time_column")
@@ -142,7 +143,10 @@ class FieldReading:
         return {meant for column, meant in self.reserved.items() if column != meant and column in there} & there
 
     def own_fields(self, names: Iterable[str]) -> dict[str, str]:
-        """Map the fields that reserved names hide to the attributes that keep them; nothing without `keep_fields`."""
+        """Map the fields that are read as type or time, or have these names, to the attributes that keep their values.
+
+        Return {} unless `keep_fields` is set.
+        """
         meant = {self.type_column, self.time_column or TIME, TYPE, TIME} if self.keep_fields else set()
         return {name: attribute_of(name) for name in names if name in meant}
 

@@ -186,7 +186,7 @@ def serve(
     (`run.tree`, `run.events`, `run.wants_bindings`) and returns matches such as {"at": 1, "events": [0, 1]}, or raises
     Skip. claims: for each language, the engine's claims (docs/reference/protocol.md). Without a claim `output`, the
     engine must also answer requests for valuations; claim {"output": ["matches"]} if it has no bindings. Raises
-    ValueError for a part of a claim that does not exist.
+    ValueError for a claim with an unknown field.
 
     Standard output is reserved for the protocol: all that the engine prints goes to standard error. An exception
     becomes an answer, and its traceback goes to standard error.
@@ -197,7 +197,7 @@ def serve(
         # A misspelt part would claim nothing, and cases that the engine cannot run would count as failures.
         if unknown := sorted(set(claimed) - CLAIM_PARTS):
             known = ", ".join(sorted(CLAIM_PARTS))
-            raise ValueError(f"claims of {language}: there is no part {unknown[0]!r} of a claim; use one of {known}")
+            raise ValueError(f"claims of {language}: unknown field {unknown[0]!r}; a claim has the fields {known}")
     started: Json = {
         "protocol": 1,
         "engine": {"name": name, "version": engine_version},

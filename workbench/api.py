@@ -1029,7 +1029,7 @@ def record(
     lang, tree, S = read_query_and_events(query, events, language)
     with errors_in(query):
         if output == "valuations" and lang.answer:
-            raise Unsupported(f"{lang.answer}; a run does not store which variables hold an event")
+            raise Unsupported(f"{lang.answer}, so a recording has no valuations; use output='matches'")
         warn_of_misfits(lang, tree, S, text=query, strict=strict, stacklevel=2)
         return lang.explanations.record(tree, S, _line(query), Options(output, budget))
 

@@ -37,13 +37,15 @@ def why_not_compiled(query: eql.EqlQuery) -> Unsupported | None:
     """Return why the compiled evaluator does not support a query; None if it does."""
     body = query.body
     if isinstance(body, eql.EventSample):
-        return Unsupported("the compiled evaluator does not support samples; use the automaton", body.span)
+        return Unsupported("the compiled evaluator does not support samples; use evaluator='automaton'", body.span)
     if isinstance(body, eql.EventSequence):
         if any(step.missing for step in body.steps):
-            return Unsupported("the compiled evaluator does not support missing events; use the automaton", body.span)
+            return Unsupported(
+                "the compiled evaluator does not support missing events; use evaluator='automaton'", body.span
+            )
         if len(eql.step_expanded(body)) > MOST_STEPS:
             return Unsupported(
-                f"the compiled evaluator supports at most {MOST_STEPS} steps; use the automaton", body.span
+                f"the compiled evaluator supports at most {MOST_STEPS} steps; use evaluator='automaton'", body.span
             )
     return None
 
@@ -255,12 +257,14 @@ class EqlColumns:
         if found := self._elements(name):
             if name == CATEGORY and self.table[name].null_count:
                 raise Unsupported(
-                    "the compiled evaluator does not support a log in which only some events have event.category; use "
-                    "the automaton"
+                    "the compiled evaluator does not support a log in which only some events have event.category; "
+                    "use evaluator='automaton'"
                 )
             return found
         if name == CATEGORY and pc.any(pc.equal(self.table[TYPE], NO_CATEGORY)).as_py():
-            raise Unsupported("the compiled evaluator does not support events without a category; use the automaton")
+            raise Unsupported(
+                "the compiled evaluator does not support events without a category; use evaluator='automaton'"
+            )
         return {CATEGORY: [TYPE], TIMESTAMP: [TIME] if TIME in self._names else []}.get(name, [])
 
     # --- keys and times -----------------------------------------------------------------------------------------------
@@ -274,7 +278,7 @@ class EqlColumns:
         if math.prod(widths) > MOST_CHOICES:
             raise Unsupported(
                 f"the compiled evaluator supports at most {MOST_CHOICES} combinations of array elements in a key; use "
-                "the automaton"
+                "use evaluator='automaton'"
             )
         return list(product(*map(range, widths)))
 

@@ -75,7 +75,7 @@ class _SlotColumns:
     def _make_places(self, number: int) -> None:
         n = len(self.steps)
         if number * n * n > MOST_CELLS:
-            raise BudgetExceeded("there are too many keys for the compiled evaluator; use the automaton")
+            raise BudgetExceeded("there are too many keys for the compiled evaluator; use evaluator='automaton'")
         self.places = np.full((number, n, n), -1, np.int64)
         self.begun = np.empty((number, n), np.int64)
 

@@ -60,7 +60,10 @@ class BindingAnalysis:
 
 
 def analyze_bindings(phi: cel.Formula) -> BindingAnalysis:
-    """Return the analysis of phi, for every interval of every stream. Raises BudgetExceeded."""
+    """Return which variables bind events in the valuations of phi, on whatever interval of whatever stream.
+
+    Raises BudgetExceeded if there are too many sets of variables.
+    """
     match phi:
         case cel.EventAtom(R):
             return BindingAnalysis(frozenset({R}), True, frozenset({frozenset({R})}))

@@ -107,8 +107,8 @@ class RangeWindowState:
             return self
         if self.values.size and abs(self.values).max() > 2**63 // 1000 - 1:
             raise Unordered(
-                f"{self.attribute!r} has nanoseconds, but earlier batches had times outside the years 1678 to 2261, "
-                "which cannot have them"
+                f"{self.attribute!r} has nanoseconds in this batch, but earlier batches had times outside the years "
+                "1678 to 2261, which nanoseconds cannot represent; use microseconds in all batches"
             )
         return replace(self, values=self.values * 1000, kind=NANOSECONDS)
 
@@ -121,7 +121,8 @@ def _in_nanoseconds(table: pa.Table, name: str) -> pa.Table:
         )
     except pa.ArrowInvalid:
         raise Unordered(
-            f"{name!r} has times outside the years 1678 to 2261, which cannot have the nanoseconds of earlier batches"
+            f"{name!r} has nanoseconds in earlier batches, which limits its times to the years 1678 to 2261, but this "
+            "batch has times outside; use microseconds in all batches"
         ) from None
 
 

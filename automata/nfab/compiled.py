@@ -405,7 +405,7 @@ class CompiledBlockRunner:
         those of the stream before, because windows are evaluated in the order of time. All streams end together.
         """
         if self.reading.stream_end != "stops":
-            return Unsupported("several streams can be read in one pass only if the end of a stream ends all its runs")
+            return Unsupported("with stream_end=waits several streams cannot be read in one pass; evaluate each alone")
         runner, window, n = self.fresh(), self.q.within, table.num_rows
         if (refused := runner._prepare(table)) is not None:
             return refused
@@ -418,14 +418,14 @@ class CompiledBlockRunner:
             # From one stream to the next, times may go back.
             steps[firsts] = 0.0
             if not ((steps >= 0.0).all() and (times == np.floor(times)).all()):
-                return Unsupported("streams that are read in one pass need times that ascend and are whole numbers")
+                return Unsupported("one pass over several streams needs ascending whole times; evaluate each alone")
             earliest = times[firsts]
             ends = np.cumsum(times[firsts + lengths - 1] - earliest)
             if ends[-1] >= op.EXACT:
                 # Floats would round times that are shifted so far: the streams are halved until the times fit.
                 half = len(firsts) // 2
                 if not half:
-                    return Unsupported("the times of the stream are too far apart")
+                    return Unsupported("the times of a stream are too far apart for one pass; evaluate each alone")
                 row = int(firsts[half])
                 parts = [
                     self.match_streams(table.slice(0, row), firsts[:half]),
@@ -555,7 +555,8 @@ class CompiledBlockRunner:
         match numbers[op.ERROR]:
             case op.RUNS_EXCEEDED:
                 raise BudgetExceeded(
-                    f"there are more than {self.budget.states} runs at a time; set a window, or a stricter strategy"
+                    f"there are more than {self.budget.states} partial matches (runs) at a time; set a window, or a "
+                    "stricter strategy"
                 )
             case op.MATCHES_EXCEEDED:
                 raise BudgetExceeded(

@@ -716,7 +716,8 @@ class BlockRunner:
         self.position += 1
         if self.alive > self.budget.states:
             raise BudgetExceeded(
-                f"there are more than {self.budget.states} runs at a time; set a window, or a stricter strategy"
+                f"there are more than {self.budget.states} partial matches (runs) at a time; set a window, or a "
+                "stricter strategy"
             )
         return self._found
 

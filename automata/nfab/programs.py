@@ -54,18 +54,19 @@ def why_not(q: sase.SaseQuery) -> Unsupported | None:
     """Return why the compiled evaluator does not support the query, on any stream; None if it does."""
     if (states := sum(1 + k.kleene for k in q.pattern)) > STATES:
         return Unsupported(
-            f"the pattern has {states} states, but the compiled evaluator supports only {STATES}; use the readable one"
+            f"the pattern has {states} states, but the compiled evaluator supports only {STATES}; "
+            "use evaluator='automaton'"
         )
     conditions = [conjunct.condition for block in q.where for conjunct in block.conjuncts]
     mentioned = [a for p in conditions if not isinstance(p, sase.Equivalence) for a in mentions(p)]
     for a in (a for a in mentioned if isinstance(a, sase.SaseAggregate)):
         if a.function not in AGGREGATES:
             return Unsupported(
-                f"the compiled evaluator does not support your own aggregate {a.function}; use the readable one"
+                f"the compiled evaluator does not support your own aggregate {a.function}; use evaluator='automaton'"
             )
         if a.parameter and a.parameter > MOST_RANKED:
             return Unsupported(
-                f"the compiled evaluator supports {a.function} only up to rank {MOST_RANKED}; use the readable one"
+                f"the compiled evaluator supports {a.function} only up to rank {MOST_RANKED}; use evaluator='automaton'"
             )
     return None
 
@@ -302,7 +303,7 @@ class Programs:
 
     def refuse(self, what: str) -> None:
         """Record why a condition has no program."""
-        why = f"the compiled evaluator does not support {what}; use the readable one"
+        why = f"the compiled evaluator does not support {what}; use evaluator='automaton'"
         self.refused = self.refused or Unsupported(why)
 
 
@@ -477,7 +478,7 @@ class ColumnEncoder:
         if kind in ("int", "timestamp"):
             extremes = pc.min_max(column).as_py()
             if extremes["min"] is not None and not (extremes["min"] > -op.EXACT and extremes["max"] < op.EXACT):
-                self._refuse("the compiled evaluator does not support numbers beyond 2^53; use the readable one")
+                self._refuse("the compiled evaluator does not support numbers beyond 2^53; use evaluator='automaton'")
                 return np.zeros(len(column)), there
         if column.null_count:
             column = column.fill_null(0)
@@ -496,9 +497,11 @@ KINDS = {"single": op.SINGLE, "first": op.FIRST_OF_MORE, "more": op.MORE}
 
 @dataclass(frozen=True)
 class ArrayLayout:
-    """A query compiled for columns of some kinds; plan, work and initial are arrays of kernels.py.
+    """A query compiled for columns of given kinds (numbers, texts, ...), as the arrays that the compiled loops read.
 
-    negated: int64 [K, 5], the negated components, see opcodes.py; begins: int64, the first state of each component.
+    plan: the states and conditions. work: scratch memory. initial: the registers of a new run. negated: int64 [K, 5],
+    for each of the K negated components the fields STATE to SIDE of opcodes.py. begins: int64, the first state of each
+    component.
     """
 
     programs: Programs

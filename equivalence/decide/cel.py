@@ -46,8 +46,9 @@ Letter: TypeAlias = int
 class MarkedNFA:
     """The disjoint union of two automata: the states of the right one come after those of the left.
 
-    types: classes of the algebra's types that the automata do not distinguish. events: an event of each class, None if
-    z3 could not decide. steps: for each state the targets of each letter.
+    A letter is an event type of the predicate algebra with the variables that mark the event. types: classes of event
+    types that neither automaton distinguishes. events: an example event of each class, None if z3 could not decide.
+    steps: for each state, the next states after each letter.
     """
 
     types: tuple[Mask, ...]

@@ -110,9 +110,9 @@ def prune(automaton: ClockedAutomaton, configs: Iterable[Config]) -> tuple[Confi
 
 @dataclass(frozen=True)
 class PlainClocked:
-    """A compiled formula whose marks say where parts begin and end.
+    """A compiled formula. Its marks say where each part with a window of its own begins and ends.
 
-    A configuration is a state, and the open parts with their clocks.
+    A configuration is a state with the parts that have begun but not ended, and the clock of each.
     """
 
     A: CEA
@@ -245,9 +245,10 @@ class FilteredClocked:
 
 @dataclass(frozen=True)
 class StrategyClocked:
-    """A strategy around an automaton. A configuration is a configuration of the automaton with the rivals of its run.
+    """NXT, LAST or MAX around an automaton.
 
-    monitor: the step that the rivals make on an event.
+    A configuration is one of that automaton, together with those of the rival matches that the strategy compares with
+    it. monitor: returns the rivals after an event.
     """
 
     inner: ClockedAutomaton
@@ -365,9 +366,11 @@ def renamed(config: Any, names: Mapping[int, int]) -> Any:
 class ClockedLetter:
     """A type of events, as the search with clocks reads it.
 
-    timed: whether its events have a time. least, most: the least and the greatest time from it to the last event. The
-    other fields have attributes that registers compare. keyed: the value is that of the last event. absent: there may
-    be no value. present: the value may be another one in this piece. single: the piece has a single value.
+    timed: whether its events have a time. least, most: the least and the greatest time from it to the last event.
+
+    The other fields list attributes that registers compare. keyed: the event has the value of the last event. absent:
+    the event may lack the attribute. present: by attribute, the piece of values (a number) in which the value may be
+    another one. single: the piece has a single value.
     """
 
     type: int
@@ -449,9 +452,12 @@ Constraint: TypeAlias = tuple[int, int, Bound]
 
 @dataclass(frozen=True)
 class ClockedStep:
-    """A step of the search: the pair before it, the letter that is read, its time, and the events of its clocks.
+    """A step of the search for a stream on which two automata differ; the steps up to it give the stream.
 
-    values: the event's values. origins: the event from which each register has its value.
+    parent: the pair of sets of states before the step. letter: the type and marks of the event that is read. times:
+    constraints on its time. events: the numbers of this event, of the last event with a time, and of the event since
+    which each clock runs. values: the attribute values of the event. origins: for each register, the event whose value
+    it holds.
     """
 
     parent: ClockedPair | None

@@ -100,12 +100,12 @@ def _fresh(X: str, schema: Schema) -> str:
 def _as_attributes(E: expr.Expression, names: Mapping[str, str], schema: Schema, budget: Budget) -> expr.Expression:
     def decide(comparison: Comparison) -> bool:
         raise Unsupported(
-            "no difference was found over a few values; cerify cannot prove equivalence with constraints", E.span
+            "no difference was found, but cerify cannot prove equivalence of expressions with constraints", E.span
         )
 
     if any(isinstance(F, expr.Prefix) for F in expr.subexpressions(E)):
         raise Unsupported(
-            "no difference was found over a few values; cerify cannot prove equivalence with prefix", E.span
+            "no difference was found, but cerify cannot prove equivalence of expressions with prefix", E.span
         )
     definitions = {d.name: d for d in E.definitions} if isinstance(E, expr.Let) else {}
     terms = {X: Attribute(name) for X, name in names.items()}
@@ -162,7 +162,7 @@ def _pool(
 ) -> list[Value]:
     types = {schema.attributes[name] for _, name in attributes_of({"": where}, schema)}
     if unknown := types - pools.keys():
-        raise Unsupported(f"no values of the type {', '.join(sorted(unknown))} are tried")
+        raise Unsupported(f"cerify has no example values of the type {', '.join(sorted(unknown))} to search with")
     return list({kinded(v): v for value_type in sorted(types) for v in pools[value_type]}.values())
 
 

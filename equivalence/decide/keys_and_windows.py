@@ -428,8 +428,10 @@ def is_alone(name: str, groups: Iterable[frozenset[str]]) -> bool:
 def equations(
     condition: cel.Condition, phi: Formula, ends: bool, groups: Sequence[frozenset[str]]
 ) -> Iterator[tuple[Equation, bool]]:
-    """Yield the equations that a filter on phi joins by AND, each with whether it requires the key of the last event.
+    """Yield the equations, such as A.k = B.k, among the conditions that AND joins in a filter on phi.
 
+    Each comes with True if it makes the events of its variables have the same key as the last event of the match.
+    ends: whether the last event of phi is that of the match. groups: sets of attributes that other equations compare.
     Equations of variables that never hold an event are left out, because they are true.
     """
     last, bound = last_variables(phi) if ends else frozenset[str](), always_bound(phi)

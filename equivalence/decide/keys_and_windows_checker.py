@@ -238,7 +238,10 @@ class ComparedAttributes:
     def equations(
         self, condition: cel.Condition, phi: cel.Formula, place: Place
     ) -> Iterator[tuple[tuple[pred.Attribute, pred.Attribute], bool]]:
-        """Yield the equations that a filter on phi joins by AND, each with whether it requires the last event's key."""
+        """Yield the equations, such as A.k = B.k, among the conditions that AND joins in a filter on phi.
+
+        Each comes with True if it makes the events of its variables have the same key as the last event of the match.
+        """
         holders = holders_of_end(phi) if place.at_end else frozenset[str]()
         names, bound = _names_in(phi), surely_bound(phi)
         parts = _flattened(condition)
@@ -453,7 +456,7 @@ class UnaryReading:
         """Translate a window on a part to variables for the part's first and last event; all its events have a time."""
         if self.order == "any" or self.compared.type_of(TIME) == "float" or not width >= 0:
             raise NotProved(
-                "a window is around a part, and its width is negative, or times may decrease or are rounded"
+                "a window is around a part of the match, and its width is negative, or times may decrease or be rounded"
             )
         body = _with_all_in(self.unary(phi.phi, Place(False, False)), self.has_time())
         self.parts.append(width)
@@ -466,7 +469,7 @@ class UnaryReading:
             return _with_all_in(self.unary(phi.phi, place), self.agrees(phi.attribute))
         if isinstance(phi, cel.PartitionBy):
             if not place.at_end and not _holds_something(phi.phi):
-                raise NotProved("a partition is around a part that may hold no event")
+                raise NotProved("PARTITION BY is around a formula that can match without binding an event")
             body = self.unary(phi.phi, place)
             (held,) = self.register(phi.attribute)
             return self.emptied(_with_all_in(body, held), len(self.parts) - 1, place)

@@ -51,7 +51,7 @@ State: TypeAlias = tuple[Slots, Slots]
 
 @dataclass(frozen=True)
 class SlotRule:
-    """A sequence for the search: the filter numbers of the steps and of `until`, and the window in microseconds."""
+    """A sequence of EQL as the search reads it: its filters, given by numbers, and its window in microseconds."""
 
     steps: tuple[int, ...]
     until: int | None
@@ -135,7 +135,7 @@ def shape_of(query: eql.EqlQuery) -> object:
 
 
 def expanded_filters(query: eql.EqlQuery) -> list[eql.EventFilter]:
-    """Return the filters of a query: the filter of a step with `runs=n` n times, and the filter of `until` last."""
+    """Return the filters of a query in order, with `runs=n` as n steps, and the filter of `until` at the end."""
     if not isinstance(query.body, eql.EventSequence):
         return list(eql.filters_of(query))
     until = [] if query.body.until is None else [query.body.until]
@@ -143,7 +143,7 @@ def expanded_filters(query: eql.EqlQuery) -> list[eql.EventFilter]:
 
 
 def expanded_steps(query: eql.EqlQuery) -> list[eql.SequenceStep]:
-    """Return the steps that have an event in a match, a step with `runs=n` n times; a filter is one step."""
+    """Return the steps that take an event of a match; `runs=n` makes n steps, and a query without steps is one."""
     match query.body:
         case eql.EventFilter():
             return [eql.SequenceStep(query.body)]
@@ -350,7 +350,7 @@ UNITS = (1_000_000, 1_000, 1)
 
 
 class SlotFollower(Protocol):
-    """Follows a rule from event to event: see slots.SlotRule."""
+    """A rule that can be followed from event to event, such as a SlotRule."""
 
     @property
     def steps(self) -> tuple[int, ...]:
@@ -847,7 +847,8 @@ class _Comparison:
                         pending.append(after)
         if hidden:
             raise BudgetExceeded(
-                "on a log the rules differ for one key, but arrays give its events another key with the same match"
+                "the rules differ for one key of a log, but its events have a second key (from arrays) with the same "
+                "match, and other logs were not searched"
             )
         return None
 

@@ -45,7 +45,7 @@ OTHER_OPERATORS: dict[str, eql.MatchOperator] = {
 
 @dataclass(frozen=True)
 class RuleTest:
-    """A log with the matches of the rule there, and descriptions of the mutants that it kills."""
+    """A log with the rule's matches, and descriptions of the mutants (changed rules) that have other matches on it."""
 
     log: Stream
     matches: tuple[Match, ...]

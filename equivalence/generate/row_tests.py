@@ -47,7 +47,10 @@ Output: TypeAlias = tuple[tuple[str, ...], tuple[OutputRow, ...]]
 
 @dataclass(frozen=True)
 class TableTest:
-    """A table with the clause's output (columns and rows), and descriptions of the mutants that it kills."""
+    """A table with the clause's output (columns and rows), and descriptions of the mutants that it kills.
+
+    A mutant is a clause with one change. A table kills it if its output there differs from that of the clause.
+    """
 
     table: Stream
     columns: tuple[str, ...]

@@ -50,8 +50,8 @@ class Subformula:
     """A sub-formula, with the parts of the whole formula that depend on it.
 
     put: a function that replaces it in the whole formula. looked: the variables whose events the operators around it
-    use; None for all. blind: whether these operators use complex events only. chained: whether the operator around it
-    is the same as its own, as in A ; (B ; C).
+    use; None for all. blind: whether they use only the positions of a match, not its variables. chained: whether the
+    operator around it is the same as its own, as in A ; (B ; C).
     """
 
     psi: Formula
@@ -290,12 +290,12 @@ def simplify(
 
 
 def is_decided(phi: Formula, schema: Schema | None) -> bool:
-    """Return whether a decision procedure supports the formula, for times in any order."""
+    """Return whether a decision procedure supports the formula on all streams, even if times decrease."""
     return compilable(phi) or is_reducible(phi, schema, "any")
 
 
 def same_meaning(phi: Formula, psi: Formula, level: Level, schema: Schema | None, budget: Budget) -> Verdict:
-    """Return the verdict on whether two formulas have the same matches on all streams, with times in any order."""
+    """Return the verdict on whether two formulas have the same matches on all streams, even if times decrease."""
     return compare_formulas(phi, psi, "equivalent", level, schema, "any", 0, budget)
 
 

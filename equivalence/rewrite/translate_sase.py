@@ -71,7 +71,10 @@ class SaseShape:
 
 
 def shape_of(q: sase.SaseQuery, reading: Reading) -> SaseShape:
-    """Return the shape of a query. Raises Unsupported if the query cannot be translated."""
+    """Return the components and conditions of a query in a form that CEL can express.
+
+    Raises Unsupported, with the reason, if CEL cannot express the query.
+    """
     layout = match_layout(q)
     _require_plain(q, layout)
     strategies = tuple(layout.strategies[k.variable] for k in q.pattern)

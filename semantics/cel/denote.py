@@ -434,7 +434,7 @@ def bind(A: str, C: Iterable[int]) -> Valuation:
 
 
 def at(mu: Valuation, A: str | None) -> Valuation:
-    """Return the pairs of mu that bind A."""
+    """Return the pairs (variable, position) of mu whose variable is A."""
     return frozenset([pair for pair in mu if pair[0] == A])
 
 

@@ -42,9 +42,9 @@ Types = frozenset[str] | None
 class Extent:
     """What is known about the valuations of a formula from i to j. The interpreter uses it to skip intervals.
 
-    last: the types that the event at j must have for there to be a valuation; None if it may have any type. inherits:
-    whether they are exactly those valuations of a longer interval to j that have events, but none before i; any longer
-    interval gives the same.
+    last: there is a valuation only if the event at j has one of these types; None if it may have any type. inherits:
+    whether the valuations from i to j are, among those from any earlier position to j, exactly the ones that have
+    events and whose events are all at i or later.
     """
 
     last: Types

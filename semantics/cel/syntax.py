@@ -362,9 +362,9 @@ MOST_NODES = 10_000
 
 
 class BoundsText(str):
-    """The numbers of rounds as they are written in a query, such as "2,3".
+    """The least and greatest number of rounds as text, such as "2,3".
 
-    The printer quotes a str as a name where needed; by this class it knows that these are numbers.
+    The printer puts a plain str in quotes if it is no valid name. The class tells it that these are numbers.
     """
 
     __slots__ = ()
@@ -389,7 +389,7 @@ class Repeat(Derived, _WithOperand):
 
     @property
     def bounds(self) -> BoundsText:
-        """Return the numbers of rounds as they are written."""
+        """Return the least and greatest number of rounds as a query has them: "2,3", "2," or "2"."""
         if self.most is None:
             return BoundsText(f"{self.least},")
         return BoundsText(f"{self.least}" if self.most == self.least else f"{self.least},{self.most}")

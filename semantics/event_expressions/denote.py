@@ -89,7 +89,10 @@ def names_in(E: expr.Expression) -> Names:
 def places(
     X: str, body: expr.Expression, definitions: Mapping[str, expr.ExpressionDefinition]
 ) -> frozenset[ArgumentPosition]:
-    """Return the argument positions of events that X fills, also inside definitions to which X is passed."""
+    """Return where X is an argument of an event, as pairs (event type, index of the argument).
+
+    Definitions to which X is passed are searched too.
+    """
     found: set[ArgumentPosition] = set()
     pending = [(X, body)]
     seen: set[tuple[str, str]] = set()
@@ -119,12 +122,12 @@ NOTHING_BOUND: Bindings = frozenset()
 
 
 def position(p: int) -> Bound:
-    """Return the binding of a correlation variable to a position."""
+    """Return what a correlation variable is bound to if it stands for the event at position p."""
     return "position", p
 
 
 def value(v: Value) -> Bound:
-    """Return the binding of an attribute variable to a value."""
+    """Return what an attribute variable is bound to if it has the value v: the pair (kind of v, v)."""
     return kind(v), v
 
 

@@ -56,8 +56,9 @@ class Frame:
     reading: RowReading
 
     def rows_of(self, A: str | None, semantics: rows.Semantics = "RUNNING") -> list[int]:
-        """Return the rows of a variable in order, or of the whole match (None): up to the current row if RUNNING, or
-        all.
+        """Return the rows of a variable, or of the whole match if A is None, in order.
+
+        With RUNNING, return only those up to the current row.
         """
         seen = self.labels if semantics == "FINAL" else self.labels[: self.current]
         return [self.start + k for k, label in enumerate(seen) if A is None or label in self.unions[A]]

@@ -204,7 +204,10 @@ class RowOutput:
         return zip((place for place, _ in shown), found, strict=True)
 
     def measures(self, match: NumberedMatch, seen: Sequence[int]) -> Iterator[OutputRow]:
-        """Yield the measures at rows of a match. `seen` has their numbers in the match, from 1; 0 if it is empty."""
+        """Yield the measures at some rows of a match.
+
+        seen: the numbers of these rows in the match, from 1; 0 for an empty match.
+        """
         labels = labels_of(match)
         for current in seen:
             check_time()

@@ -16,7 +16,7 @@ from cerify.semantics.sase.syntax import show_component
 
 
 def positive(q: sase.SaseQuery) -> tuple[sase.Component, ...]:
-    """Return the components that a match binds."""
+    """Return the components without ~, whose events a match binds."""
     return tuple(k for k in q.pattern if not k.negated)
 
 
@@ -45,7 +45,10 @@ def conjuncts(q: sase.SaseQuery) -> Iterator[sase.Conjunct]:
 
 
 def clauses_of_matches(q: sase.SaseQuery) -> list[tuple[Predicate, bool]]:
-    """Return the predicates on the components that a match binds, each with whether it is underlined."""
+    """Return the predicates that mention no negated component, each with True if it is underlined.
+
+    Underlined predicates define the partitions (sase07, section 2.2.1).
+    """
     absent = negated(q)
     return [
         (c.condition, c.underlined)
@@ -64,7 +67,7 @@ def clauses_of_absence(q: sase.SaseQuery, variable: str) -> list[Predicate]:
 
 
 def equivalences(q: sase.SaseQuery) -> list[tuple[str, bool]]:
-    """Return the attributes of the equivalence tests, each with whether it is underlined."""
+    """Return the attributes of the equivalence tests, such as [id], each with True if it is underlined."""
     return [(c.condition.attribute, c.underlined) for c in conjuncts(q) if isinstance(c.condition, sase.Equivalence)]
 
 

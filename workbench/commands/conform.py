@@ -617,11 +617,13 @@ NAMED = 5  # the most cases of a step that are listed
 @click.option("--json", "as_json", is_flag=True, help="Print one object for each run, a line each.")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=FILE)
 def trend_command(files: tuple[Path, ...], as_json: bool) -> int:
-    """Compare stored runs of `cerify conform --json`, the oldest first: which cases pass, were mended, or broke.
+    """Compare stored runs of `cerify conform --json`, the oldest first.
+
+    For each run, print how many cases pass, which ones began to pass (mended), and which ones began to fail (broken).
 
     A run with --policy or --reading is compared with the last earlier run with the same choices.
 
-    Exit status: 0 if no case fails in the last run that passed in the run before it, 1 if one does, 2 on an error.
+    Exit status: 1 if a case of the last run fails that passed in the run before, 2 on an error, otherwise 0.
     """
     steps = list(trend([read_stored(path) for path in files]))
     if as_json:

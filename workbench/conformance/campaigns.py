@@ -66,7 +66,7 @@ class BuiltInEvaluator:
     """A built-in evaluator of a language in a campaign. Raises IllFormed if the query does not fit the schema.
 
     If the query is an error on these events, the reference evaluator raises Unsupported, because no answer would be
-    right. less: the output to compare if the engine does not claim results; None to compare matches with results.
+    right. less: the output to compare instead of results, for an engine that claims no results; None: compare results.
     """
 
     language: Language[Any]

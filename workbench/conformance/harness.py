@@ -535,7 +535,7 @@ class Engine:
     def _outcome(self, case: Case, claims: Claims) -> tuple[Outcome, str, Sequence[Match] | None]:
         """Return the outcome of a case, the reason, and the matches if there are some."""
         if case.language not in self.info.languages:
-            return "skipped", f"the engine does not speak {case.language}", None
+            return "skipped", f"the engine does not support the language {case.language}", None
         if unclaimed := claims.why_not(case):
             return "skipped", unclaimed, None
         if self.losses.skips and (why_not := self.why_not(case, self.limits.restarts // 2)) is not None:

@@ -193,8 +193,9 @@ class Identification:
         return found | {name: replace(found[name], by_type=self.values_by_type(name)) for name in unfit}
 
     def unproved(self, found: Mapping[str, AxisFinding]) -> dict[str, set[str]]:
-        """Return the axes without a fitting value whose unexplained answers may all be due to other such axes, with
-        those axes.
+        """Return the axes for which no value fits, but whose unexplained answers may all be caused by other axes.
+
+        Each comes with these other axes.
 
         The others certainly have no fitting value: an unexplained answer concerns them and, except for axes with the
         same operators, no other axis without a value.
@@ -218,7 +219,7 @@ class Identification:
         }
 
     def untold(self, name: str, finding: AxisFinding, proved: Collection[str]) -> AxisFinding:
-        """Return an open finding, with the values that explain all answers that do not depend on axes of `proved`.
+        """Add to an open finding the values that explain all answers, except answers that depend on axes of `proved`.
 
         It is unchanged if no value does.
         """
@@ -228,7 +229,7 @@ class Identification:
         return replace(finding, alike=fits)
 
     def find_silent(self) -> set[str]:
-        """Return the operators with which the engine reports matches, except for queries that name a type twice.
+        """Return the operators whose queries get matches, but no match if they name an event type twice.
 
         No value of an axis describes this. Questions with such queries would leave their axes without a value, so they
         are skipped.
@@ -1398,7 +1399,10 @@ def identified(
         if language is None and languages:
             language = languages[0]
         if language not in languages:
-            raise InputError(f"the engine does not speak {language or 'a language with hypotheses'}")
+            raise InputError(
+                f"the engine does not support {language or 'any language'} for which cerify has axes; the languages "
+                f"with axes are {', '.join(STAGES)}"
+            )
         assert language is not None
         predictor = Predictor(language)
         if claims_of_json(engine.info.claims, language).less_than_results(language) == "matches":

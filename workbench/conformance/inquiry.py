@@ -55,8 +55,9 @@ class Inquiry:
         return Pool((t for stage in STAGES.get(self.choices.language, ()) for t in stage.templates), set())
 
     def point(self, chosen: Sequence[Choice]) -> Point:
-        """Return the value of every axis for an engine with these choices: the given, the declared, or else the
-        default value.
+        """Return the value of each axis for an engine with these choices.
+
+        An axis without a choice has the declared value, or else the default value.
         """
         return {**self.predictor.default, **self.choices.held, **dict(chosen)}
 

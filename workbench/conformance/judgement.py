@@ -237,7 +237,7 @@ class ChoiceScorer:
         return self._bearing[axis]
 
     def weigh(self, choice: Choice, beside: Iterable[Choice]) -> Weight:
-        """Return the evidence for and against a choice, given other choices: the answers that it changes.
+        """Return the evidence for and against a choice, given other choices: the answers that the choice affects.
 
         An error counts only if it is predicted with or without the choice. An empty answer does not count if the query
         has an operator that never gets a match.

@@ -229,7 +229,10 @@ def merged(axes: Mapping[str, AxisFinding], known: Mapping[str, str]) -> dict[st
 
 
 def read_policies(paths: Iterable[Path]) -> dict[str, Mapping[str, str]]:
-    """Return for each language the value of each axis, from files about different languages. Raises InputError."""
+    """Read files with policies of engines; return the chosen value of each axis, by language.
+
+    An axis is an aspect of meaning on which engines differ. Raises InputError if two files are about one language.
+    """
     chosen: dict[str, Mapping[str, str]] = {}
     source: dict[str, Path] = {}
     for path in paths:
@@ -243,9 +246,9 @@ def read_policies(paths: Iterable[Path]) -> dict[str, Mapping[str, str]]:
 
 
 def read_policy(path: Path) -> Mapping[str, Mapping[str, str]]:
-    """Return for each language the value of each axis, from a file with one profile, or with one profile a line.
+    """Read a file with a policy of an engine; return the chosen value of each axis, by language.
 
-    Raises InputError.
+    The file has one profile, or one profile on each line. Raises InputError.
     """
     try:
         profiles = [parse_json(text_of(path), str(path))]

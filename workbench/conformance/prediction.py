@@ -243,7 +243,7 @@ class Predictor(MatchPredictor):
         return not isinstance(mine, str) and not isinstance(other, str) and bool(mine - other)
 
     def compared_part(self, matches: Iterable[Match]) -> EngineAnswer:
-        """Return the parts of matches that a profile compares: with or without bindings and results."""
+        """Return the matches reduced to what a profile compares: without bindings or results if these do not count."""
         if self.interpretation.compared == "matches":
             return frozenset((m.at, m.events) for m in matches)
         return frozenset(matches)

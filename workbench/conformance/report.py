@@ -129,7 +129,10 @@ def defect_json(defect: Defect, report: Report) -> Json:
 
 
 def cause_json(cause: DefectCause) -> Json:
-    """Return a cause as JSON, with the number of cases that fail under it, and the choices that fit equally well."""
+    """Return the cause of a defect as JSON.
+
+    It has the number of cases that fail if this cause is the expected meaning, and the choices that fit equally well.
+    """
     found: Json = {"axis": cause.axis, "value": cause.value, "explains": cause.explains, "of": cause.of}
     if cause.now:
         found["failing"] = {"now": cause.now, "then": cause.then}
@@ -320,7 +323,10 @@ def axis_says(language: str, name: str, value: str) -> str:
 
 
 def entitled(defect: Defect, cause: DefectCause) -> str:
-    """Return the options of `cerify conform` that declare the engine's choice, with the options already given."""
+    """Return options of `cerify conform` under which the defect's cause is the expected meaning.
+
+    They include the options of this run.
+    """
     held = {**defect.held, cause.axis: cause.value}
     readings = choices(Reading) if "reading" in LANGUAGES[defect.language].settings else {}
     if all(value in readings.get(axis, ()) for axis, value in held.items()):

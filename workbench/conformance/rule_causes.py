@@ -273,7 +273,10 @@ class RuleInquiry:
     # --- what a choice explains ---------------------------------------------------------------------------------------
 
     def explains(self, result: CaseResult, guess: Guess | None = None) -> bool:
-        """Return whether choices (by default the guess) predict the engine's wrong answer."""
+        """Return whether some choices predict the engine's wrong answer to a case.
+
+        guess: the choices; None: those that `search` found.
+        """
         return self.choices.reproduces(self.guess if guess is None else guess, result)
 
     def cases_of(self, choice: Choice) -> list[CaseResult]:

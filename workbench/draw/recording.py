@@ -183,8 +183,7 @@ class Graph:
         """Add a node and return its number. born: the step that makes it."""
         if len(self.nodes) >= MOST_NODES:
             raise BudgetExceeded(
-                f"the run makes more than {MOST_NODES} nodes by event {born}, more than can be drawn; "
-                "take the stream up to there, or a part of it"
+                f"up to event {born} the picture has more than {MOST_NODES} nodes, too many to draw; give fewer events"
             )
         n = len(self.nodes)
         self.nodes.append(DrawnNode(kind, "⊥" if kind == "bottom" else f"n{n}", label, position, born))
@@ -194,8 +193,7 @@ class Graph:
         """Add an arrow between two nodes. born: the step that makes it."""
         if len(self.links) >= MOST_LINKS:
             raise BudgetExceeded(
-                f"the run makes more than {MOST_LINKS} links by event {born}, more than can be drawn; "
-                "take the stream up to there, or a part of it"
+                f"up to event {born} the picture has more than {MOST_LINKS} links, too many to draw; give fewer events"
             )
         self.links[Link(source, target, kind, born)] = None
 
@@ -348,8 +346,9 @@ class UnwindowedRun:
 
 
 class DrawnSeries:
-    """A run of Algorithm 2 under windows and partitions, with nodes that add one event, and nodes for unions of two
-    sets.
+    """The graph that Algorithm 2 of tods21 builds while it reads a stream under windows and partitions.
+
+    A node represents a set of partial matches: it adds one event to those of another node, or is the union of two.
     """
 
     def __init__(
@@ -455,7 +454,8 @@ def record_cel(
     scope, checks = plan.scope, plan.checks
     if scope.keys:
         raise Unsupported(
-            "PER KEY has a run for each key: leave PER KEY out, and give the events of one key only", phi.span
+            "PER KEY evaluates each key on its own: to see the steps, leave it out and give the events of one key",
+            phi.span,
         )
     automaton = plan.automaton(output, budget)
     checker = CorrelatedFilterChecker(checks, S, Spending(budget)) if checks else None

@@ -357,7 +357,7 @@ class Runner(Protocol):
 
 @dataclass(frozen=True)
 class Sample:
-    """A window, the automaton's result on it, and the result of each other engine."""
+    """A window of events, with the results of the automaton and of each other engine on it."""
 
     window: SampleWindow
     automaton: CaseResult
@@ -472,7 +472,7 @@ def section(finding: DemoFinding, engine: str) -> PageSection:
 
 
 def outcomes(results: Iterable[CaseResult | None]) -> list[tuple[str, int, str]]:
-    """Return each outcome with its number of results, and the reason if it is not about matches."""
+    """Return each outcome, such as "skipped", with its number of results, and the reason unless it passed or failed."""
     counts: dict[tuple[str, str], int] = {}
     for result in results:
         if result is not None:

@@ -109,14 +109,14 @@ WINDOW_MEANS = {
 
 
 def sequence_axis(name: str, values: tuple[str, ...]) -> Axis:
-    """Return the axis of the meanings that engines give a sequence of this name."""
+    """Return the axis with this name, whose values are the meanings that engines give to a sequence."""
     return Axis(
         name, values, (name.rpartition("@")[2],), sentence("the second part after the first", values, SEQUENCE_MEANS)
     )
 
 
 def loop_axis(name: str, values: tuple[str, ...], operator: str) -> Axis:
-    """Return the axis of the meanings that engines give an iteration with this operator."""
+    """Return the axis with this name, whose values are the meanings that engines give to this operator of iteration."""
     return Axis(name, values, (operator,), sentence("rounds of an iteration", values, LOOP_MEANS))
 
 
@@ -380,7 +380,7 @@ def unhidden(phi: cel.Formula, choices: Choices) -> tuple[cel.Formula, frozenset
 
 
 def lifted(phi: cel.Formula) -> tuple[cel.Formula | None, set[str], set[str]]:
-    """Return the formula without PROJECT (None if that changes its meaning), the hidden and the shown variables."""
+    """Return phi without PROJECT (None if that changes its meaning), the variables that it hides, and the others."""
     match phi:
         case cel.Project(L, psi):
             whole, hidden, shown = lifted(psi)

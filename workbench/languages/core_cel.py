@@ -286,7 +286,7 @@ def _in_cel(phi: Formula, budget: Budget) -> CelFormula | Unsupported:
 def _no_valuations(phi: Formula, schema: Schema | None, options: Options) -> Unsupported | None:
     if options.output == "matches":
         return None
-    return Unsupported(f"{ANSWER}; its valuations are not listed")
+    return Unsupported(f"{ANSWER}, so it has no valuations; use output='matches'")
 
 
 def _interpretation() -> Interpretation:

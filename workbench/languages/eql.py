@@ -380,7 +380,9 @@ def _why_not(query: eql.EqlQuery, schema: Schema | None, options: Options) -> Un
     require_wellformed(query)
     if options.consumption is not Consumption.NONE:
         return Unsupported("EQL does not support consumption; leave it out")
-    return None if options.output == "matches" else Unsupported(f"{ANSWER}; its valuations are not listed")
+    if options.output == "matches":
+        return None
+    return Unsupported(f"{ANSWER}, so it has no valuations; use output='matches'")
 
 
 def _denotational(query: eql.EqlQuery, S: Stream, options: Options) -> Iterable[Match]:

@@ -246,7 +246,7 @@ def _compiled(E: Expression, schema: Schema | None, options: Options) -> Evaluat
 def _no_valuations(E: Expression, schema: Schema | None, options: Options) -> Unsupported | None:
     if options.output == "matches":
         return None
-    return Unsupported(f"{ANSWER}; it has no valuations")
+    return Unsupported(f"{ANSWER}, so it has no valuations; use output='matches'")
 
 
 EVALUATORS = ExpressionEvaluators(

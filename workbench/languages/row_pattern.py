@@ -432,7 +432,7 @@ def _no_automaton(q: MatchRecognize, schema: Schema | None, options: Options) ->
     """
     require_wellformed(q, options.row_reading)
     if options.row_reading != STANDARD:
-        return Unsupported("only the evaluator denotational supports other readings")
+        return Unsupported("only evaluator='denotational' supports readings other than the default")
     return None
 
 

@@ -618,12 +618,12 @@ class AuditView:
 
     @property
     def sentence(self) -> str:
-        """Return a sentence that says how the report on the small case differs from the meaning."""
+        """Return a sentence that says how the report on the shrunk case differs from the definition."""
         return difference(_matches(self.expected), _matches(self.reported)) or "the same matches, reported again"
 
     @property
     def drawing(self) -> Markup:
-        """Return the small case as a timeline."""
+        """Return a timeline of the shrunk case: its events, and the matches that are missing or wrong."""
         return Markup(timeline(every_column(self.S or Stream()), self._rows()))
 
     def _rows(self) -> list[Row]:

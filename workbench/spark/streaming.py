@@ -166,9 +166,10 @@ def late(answer: DataFrame) -> DataFrame:
 
 
 def malformed(answer: DataFrame) -> DataFrame:
-    """Return the rows of an answer that belong to no stream, and the keys that failed, with their reasons.
+    """Return what could not be evaluated, one row each: input rows that belong to no stream, and keys that failed.
 
-    For a failed key, `row` has only the columns of the key, and `message` (with match) is the error.
+    `reason` says why. For a failed key, `row` has only the columns of the key; an answer of `match` also has the error
+    in `message`.
     """
     more = [MESSAGE] if MESSAGE in answer.columns else []
     return answer.where(~F.col(KIND).isin(MATCH, LATE)).select(F.col(KIND).alias("reason"), *more, ROW)

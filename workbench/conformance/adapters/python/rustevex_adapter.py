@@ -76,7 +76,7 @@ def times_of(run: RunMessage) -> list[int | float]:
     """Return the time of each event in seconds; rustevex takes times as floats, so they must be exact as floats."""
     times = run.seconds()
     if any(abs(time) > 2**53 for time in times):
-        raise Skip("times are floats", LINK)
+        raise Skip("rustevex reads times as floats, which cannot represent times beyond 2^53 exactly", LINK)
     return times
 
 
