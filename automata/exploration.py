@@ -127,5 +127,5 @@ def members(states: Subset) -> Iterator[int]:
 
 
 def listed_pairs(pairs: Iterable[tuple[Subset, Subset]]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Convert both bit masks of each pair to ascending tuples of states."""
+    """Convert pairs of sets of states from bit masks to tuples of states, ascending."""
     return [(tuple(members(left)), tuple(members(right))) for left, right in pairs]

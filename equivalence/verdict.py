@@ -164,8 +164,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class PieceProof:
-    """A proof for those streams whose last event has given keys: each key has a value in one piece of the possible
-    values.
+    """A proof for all streams whose last event has keys in given pieces, into which the values of a key are divided.
 
     keys: for each partition attribute, the results of its tests, those of the left query first; None if the last event
     has no key. relation: known facts about the stream so far, with two sets of states that then accept the same words.

@@ -198,7 +198,7 @@ def _free(name: str, taken: Mapping[str, Any]) -> str:
 
 
 class TableLayout:
-    """The columns of matches in arrays: those of MatchColumns, where each event type serves as a variable.
+    """The columns for matches that are stored as arrays. They are named as in MatchColumns, by types for variables.
 
     All matches together decide about columns: a column exists if one of them has a value in it, and has lists if one of
     them has several events of the type. So the matches are added first, perhaps in parts, and then their columns are

@@ -243,7 +243,9 @@ TYPES = 4096  # as many as twelve independent tests have; every state has a step
 
 
 def types(predicates: Sequence[Predicate], budget: Budget = Budget()) -> list[tuple[frozenset[int], Predicate]]:
-    """Compute types(P) of tods21, Definition 5.6, as pairs: indices of the predicates that hold, predicate of the type.
+    """Return the types of events that these predicates distinguish: types(P) of tods21, Definition 5.6.
+
+    A type is a pair: the indices of the predicates that its events satisfy, and the predicate that only they satisfy.
 
     Every event satisfies exactly one of the returned predicates. Raises BudgetExceeded.
     """

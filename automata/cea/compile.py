@@ -241,7 +241,7 @@ def state_explosion_error(
 
 
 def symbol(phi: cel.Formula | core.Formula) -> str:
-    """Return the operator as written in a query."""
+    """Return the symbol or keyword of the formula's outermost operator, such as `;` or MAX."""
     return _OPERATORS[type(phi)].symbol
 
 
@@ -633,7 +633,7 @@ Runs: TypeAlias = tuple[Run, ...]
 
 @dataclass(frozen=True)
 class EventChain:
-    """Events one after the other.
+    """A sequence of single events, such as A{60} ; B, as runs of adjacent events of one kind.
 
     guard: a kind of event that may not occur between two events of the chain, nor be one of its events after the first.
     Only a chain of one kind has a guard. distinct: an attribute that has a different value in each event. Each run is

@@ -45,7 +45,7 @@ class Transition(NamedTuple):
 
 @dataclass(frozen=True)
 class CEA:
-    """(Q, Delta, I, F) with Q = {0, ..., states - 1}."""
+    """A complex event automaton (Q, Delta, I, F) of tods21, section 5, with the states Q = {0, ..., states - 1}."""
 
     states: int
     transitions: tuple[Transition, ...]

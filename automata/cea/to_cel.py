@@ -503,7 +503,10 @@ def _names(name: str) -> Iterator[str]:
 
 
 def star(A: CEA) -> CEA:
-    """Build a CEA whose valuations are those of A under the *-semantics."""
+    """Build a CEA whose valuations are those of A under the *-semantics (tods21, Definition 8.7).
+
+    Under this semantics, a run may skip any events before each event that it marks.
+    """
     end = A.states
     marking = [t for t in A.transitions if t.marks]
     waiting = [Transition(q, Anything(), UNMARKED, q) for q in range(A.states)]

@@ -375,8 +375,9 @@ Pair: TypeAlias = tuple[int, int]
 
 
 def prior(A: DFA, B: DFA, budget: Budget) -> DFA:
-    """Build prior(A, B), item (c) of section 2.3: an event of B after one of A; both read the whole history. A flag
-    records whether A occurred.
+    """Build prior(A, B) (vldb92, section 2.3, item c): an event of B after one of A; both read the whole history.
+
+    A flag in each state records whether A has occurred.
     """
 
     def step(q: tuple[int, int, bool], a: int, here: Names) -> tuple[int, int, bool]:
@@ -389,8 +390,9 @@ def prior(A: DFA, B: DFA, budget: Budget) -> DFA:
 
 
 def sequence(A: DFA, B: DFA, budget: Budget) -> DFA:
-    """Build sequence(A, B), item (e): an event of B directly after one of A. A flag records whether the preceding event
-    was one of A.
+    """Build sequence(A, B) (vldb92, section 2.3, item e): an event of B directly after one of A.
+
+    A flag in each state records whether the preceding event was one of A.
     """
 
     def step(q: tuple[int, int, bool], a: int, here: Names) -> tuple[int, int, bool]:
@@ -403,7 +405,10 @@ def sequence(A: DFA, B: DFA, budget: Budget) -> DFA:
 
 
 def after(A: DFA, B: DFA, budget: Budget) -> DFA:
-    """Build `A / B`, item (j): A on the rest of the history after the first event of B. Each state is one of A or B."""
+    """Build `A / B` (vldb92, section 2.3, item j): A on the history that follows the first event of B.
+
+    Each state is a state of A or of B.
+    """
 
     def step(q: tuple[bool, int], a: int, here: Names) -> tuple[bool, int]:
         if q[0]:
@@ -417,7 +422,9 @@ def after(A: DFA, B: DFA, budget: Budget) -> DFA:
 
 
 def first_after(opening: DFA, event: DFA, closing: DFA, budget: Budget) -> DFA:
-    """Build firstAfter, item (l): each occurrence of `opening` restarts `event` and `closing`. A flag records whether
+    """Build firstAfter (vldb92, section 2.3, item l): `event` after the last `opening`, with no `closing` in between.
+
+    Each occurrence of `opening` restarts `event` and `closing`. A flag in each state records whether
     `closing` has occurred since then.
     """
 
@@ -439,7 +446,10 @@ def first_after(opening: DFA, event: DFA, closing: DFA, budget: Budget) -> DFA:
 
 
 def before(A: DFA, budget: Budget) -> DFA:
-    """Build before(A), item (m): every event after the first event of A. A is not read any further."""
+    """Build before(A) (vldb92, section 2.3, item m): every event after the first event of A.
+
+    The automaton stops reading A there.
+    """
 
     def step(q: tuple[int, bool], a: int, here: Names) -> tuple[int, bool]:
         return (0, True) if q[1] or q[0] in A.accepting else (A.step(q[0], a, here), False)
@@ -448,7 +458,7 @@ def before(A: DFA, budget: Budget) -> DFA:
 
 
 def happened(A: DFA, budget: Budget) -> DFA:
-    """Build happened(A), item (n): the first event of A and every event after it."""
+    """Build happened(A) (vldb92, section 2.3, item n): the first event of A and every event after it."""
 
     def step(q: int | None, a: int, here: Names) -> int | None:
         p = None if q is None else A.step(q, a, here)
@@ -459,8 +469,9 @@ def happened(A: DFA, budget: Budget) -> DFA:
 
 
 def series(A: DFA, B: DFA, budget: Budget) -> DFA:
-    """Build `A * B`, item (p): an event of B preceded only by events of A. The state None means that another event came
-    before.
+    """Build `A * B` (vldb92, section 2.3, item p): an event of B preceded only by events of A.
+
+    The state None means that another event came before.
     """
 
     def step(q: tuple[Pair, bool] | None, a: int, here: Names) -> tuple[Pair, bool] | None:

@@ -88,7 +88,7 @@ class Evaluation:
         self.T: dict[int, NodeList] = {0: (BOTTOM, BOTTOM)}
 
     def push(self, type_: int) -> None:
-        """Read the next event, given its type as a bit mask (the update phase: lines 5 to 14 of Algorithm 2)."""
+        """Read the next event, given its type as a bit mask (tods21, Algorithm 2, lines 5 to 14: the update phase)."""
         self.position += 1
         D, T, known = self.D, self.T, self.automaton.known
         T_: dict[int, NodeList] = {}
@@ -114,8 +114,9 @@ class Evaluation:
         return (nodes for q, nodes in self.T.items() if self.automaton.final[q])
 
     def completed(self) -> Iterator[list[int]]:
-        """Yield the complex events at the last position read, each as a path of nodes (procedure OUTPUT of Algorithm
-        2).
+        """Yield the complex events at the last position read, each as a path of nodes.
+
+        This is the procedure OUTPUT of tods21, Algorithm 2.
         """
         for nodes in self.ends():
             yield from self.D.enumerate(nodes)

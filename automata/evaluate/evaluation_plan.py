@@ -317,8 +317,8 @@ Colours: TypeAlias = tuple[str, str]
 class ResidualFilter:
     """A filter or a window that the automaton does not check, so that it must be checked for each match.
 
-    marks: the mark of each variable; a window has one mark for all its events. rounds: the colours of the iterations
-    around the filter, from the outermost to the innermost.
+    marks: the mark of each variable; a window has one mark for all its events. rounds: for each iteration around the
+    filter, the outermost first, the two marks (colours) between which its rounds alternate.
     """
 
     condition: Condition | ValueWindow

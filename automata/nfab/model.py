@@ -24,7 +24,7 @@ Part = Literal["begin", "take", "ignore", "proceed", "forced-stop", "auto-stop"]
 
 @dataclass(frozen=True, slots=True)
 class NfabState:
-    """A state: single s, first p[1] and more p[i] of a pair, or final F. It waits for events of its variable."""
+    """A state that waits for events of its variable: a single s, p[1] or p[i] of a Kleene plus, or the final F."""
 
     kind: Literal["single", "first", "more", "final"]
     variable: str = ""
@@ -147,7 +147,7 @@ class NfabEdge:
 
 @dataclass(frozen=True)
 class NFAb:
-    """An automaton A = (Q, E, θ, q1, F). states: in order, from q1 to F."""
+    """The NFA^b of a SASE+ query: A = (Q, E, θ, q1, F) (sase07, section 3). states: in order, from q1 to F."""
 
     states: tuple[NfabState, ...]
     edges: tuple[NfabEdge, ...]

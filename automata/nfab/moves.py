@@ -38,7 +38,7 @@ State = Any
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """An aggregate as a loop.
+    """An aggregate, such as avg, computed value by value.
 
     start: the state before the first value. step: computes the state after one more value. result: the aggregate's
     value in a state.

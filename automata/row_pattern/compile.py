@@ -32,7 +32,7 @@ ACCEPT = -1
 
 @dataclass(frozen=True)
 class Way:
-    """A way to a state, or to ACCEPT.
+    """A transition of a row pattern's automaton: to a state, or to ACCEPT.
 
     start: whether it can be taken only before the first row of a partition. end: whether it can be taken only after the
     last row.
@@ -45,7 +45,7 @@ class Way:
 
 @dataclass(frozen=True)
 class Automaton:
-    """The ways from the beginning of a pattern, and from each state.
+    """The automaton of a row pattern: its ways (transitions) from the beginning and from each state, preferred first.
 
     Each state has its position in the pattern, its variable, and whether its row is excluded from the output.
     """

@@ -148,7 +148,9 @@ class Separation:
 def separate(
     automata: MarkedNFA, limit: int, contained: bool = False, known_events: bool = False
 ) -> Separation | Relation:
-    """Return a shortest word that separates the two automata, or pairs that prove that no word does.
+    """Return a shortest word that only one of the two automata accepts, or a proof that there is none.
+
+    The proof is a list of pairs of sets of states that accept the same words.
 
     contained: whether to search only words that the left accepts and the right does not. known_events: whether to
     search only words whose types have a known event. Raises BudgetExceeded after more than `limit` pairs.
@@ -177,9 +179,7 @@ def separate(
 
 
 def normal_form(states: Subset, relation: Sequence[Pair]) -> Subset:
-    """Return the largest set of states that must equal `states`, if both sets of each pair in the relation are
-    equal.
-    """
+    """Return the largest set of states that accepts the same words as `states`, if each pair in the relation does."""
     pending, grown = list(relation), True
     while grown:
         grown = False

@@ -349,7 +349,10 @@ class ClosedList:
     keyless: frozenset[str] = frozenset()
 
     def check(self, pairs: Sequence[tuple[Any, ...]], start: tuple[int, ...], contained: bool) -> None:
-        """Raise NotClosed if the pairs prove nothing."""
+        """Raise NotClosed unless these pairs of sets of runs prove that the two formulas have the same matches.
+
+        contained: prove only that the right formula has all matches of the left.
+        """
         table: dict[tuple[Any, ...], list[Times]] = defaultdict(list)
         for known, left, right, times in pairs:
             self._check_shape(known, (left, right), times, len(start))

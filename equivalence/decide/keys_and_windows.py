@@ -528,7 +528,7 @@ class Reduction:
         return bit if isinstance(in_piece, pred.Anything) else pred.Both(bit, in_piece)
 
     def last(self, key: str) -> Predicate:
-        """Return a predicate that the last event satisfies in this case."""
+        """Return a predicate on a key that the last event satisfies, in the case for which this reduction is made."""
         if self.keys[key] is not None:
             return self.same(key)
         found: Predicate | None = None

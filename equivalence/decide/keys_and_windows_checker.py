@@ -67,8 +67,7 @@ OTHER = "an event type of no predicate"
 
 
 def unlisted(predicates: Sequence[Predicate], types: Collection[frozenset[int]], schema: Schema | None) -> Event | None:
-    """Return an event that satisfies a set of predicates that is not listed in `types`; None if no such event was
-    found.
+    """Search an event whose set of satisfied predicates is missing in `types`; return it, or None if none was found.
 
     A set has the indices of its predicates. The event conforms to the schema, if there is one. Only some events are
     tried. Raises BudgetExceeded.
@@ -428,7 +427,7 @@ class UnaryReading:
         return bit if piece is None else pred.Both(bit, piece)
 
     def may_be_last(self, key: str) -> Predicate:
-        """Return a predicate that the last event satisfies in this case."""
+        """Return a predicate on a key that the last event satisfies, in the case for which this reading is made."""
         if self.keys[key] is not None:
             return self.agrees(key)
         tests = self.compared.tests[key]

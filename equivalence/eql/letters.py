@@ -154,8 +154,9 @@ class FilterAlphabet:
         return self._is_never(z3.Or([self._passes[i] != self._passes[j] for i, j in pairs if i != j]))
 
     def agree_by_form(self, pairs: Iterable[tuple[int, int]]) -> bool:
-        """Return whether the filters of each pair agree whatever results the tests have, as `a and b` and `b and a`
-        do.
+        """Return whether the two filters of each pair have the same form, like `a and b` and `b and a`.
+
+        They then agree on every event, whatever the results of their tests are.
         """
         solver = z3.Solver()
         solver.add(*self._definitions, z3.Or([self._passes[i] != self._passes[j] for i, j in pairs if i != j]))

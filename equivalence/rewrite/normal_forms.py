@@ -35,7 +35,7 @@ _OPERATORS = {**CEL, **CORE_CEL}
 
 
 def show_operator(phi: cel.Formula | core.Formula) -> str:
-    """Return the operator of a formula as written in a query."""
+    """Return the symbol or keyword of the formula's outermost operator, such as `;` or MAX."""
     return _OPERATORS[type(phi)].symbol
 
 
@@ -64,7 +64,7 @@ def joined(Or: Any, disjuncts: Sequence[Any]) -> Any:
 
 
 def product_size(left: Sequence[int], right: Sequence[int]) -> int:
-    """Return the number of nodes of all pairs of two formulas, with an operator in each pair.
+    """Return the total number of nodes if each formula on the left is joined with each one on the right by an operator.
 
     left, right: the sizes of the formulas from which the pairs are made.
     """

@@ -254,7 +254,7 @@ MOST_COMBINATIONS = 10_000
 
 
 def values_of(event: Event, name: str) -> list[Value]:
-    """Return the values of a field of EQL: those of its attributes (see `own_values_of`).
+    """Return the values that a field of EQL has in an event, from the event's attributes (see `own_values_of`).
 
     For an event without such attributes, `event.category` is its type, unless that is NO_CATEGORY, and `@timestamp` is
     its time.

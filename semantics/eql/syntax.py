@@ -33,8 +33,9 @@ class _EqlNode(Tree):
 
 
 class SingleCondition(_EqlNode):
-    """The base class of conditions that are not made from other conditions by `not`, `and` or `or`, and of their
-    terms.
+    """The base class of single conditions, such as comparisons, and of their terms.
+
+    Conditions that `not`, `and` and `or` make from others have classes of their own.
     """
 
 
@@ -142,7 +143,7 @@ class SequenceStep(_EqlNode):
 
 
 class MaximalSpan(_EqlNode):
-    """The time of maxspan, as it is written."""
+    """The number and the unit of `maxspan=`, such as 5m."""
 
     count: int
     unit: str

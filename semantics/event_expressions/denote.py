@@ -207,7 +207,7 @@ class Context(Protocol):
         """Return the event at a position."""
 
     def meaning(self, E: expr.Expression, h: History, b: Bindings) -> Events:
-        """Return E[h] under the bindings b, by its clause."""
+        """Return E[h], the events of the history h at which E takes place, under the bindings b."""
 
     def continuations(self, E: expr.Expression, h: History, b: Bindings) -> Iterable[History]:
         """Yield histories that begin with h, shortest first.

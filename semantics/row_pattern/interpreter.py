@@ -160,7 +160,10 @@ class RowOutput:
 
     @cached_property
     def other_columns(self) -> tuple[str, ...]:
-        """Return the columns after the measures: those of the table but the keys, if the output has all columns."""
+        """Return the columns after the measures: all columns of the table except the keys, or none.
+
+        There are none unless the output has all columns (ALL ROWS PER MATCH).
+        """
         return tuple(name for name in columns_of(self.S) if self.q.all_columns and name not in self.keys)
 
     @property

@@ -26,7 +26,10 @@ def negated(q: sase.SaseQuery) -> frozenset[str]:
 
 
 def strategy_of(q: sase.SaseQuery, variable: str) -> sase.Strategy:
-    """Return the strategy of the block that names a component's variable, or the default strategy (section 2.2.1)."""
+    """Return the strategy of a component: that of the block that names its variable, or else the default strategy.
+
+    See sase07, section 2.2.1.
+    """
     for block in q.where:
         if any(argument.variable == variable for argument in block.arguments):
             return block.strategy or sase.DEFAULT

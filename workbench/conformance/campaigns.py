@@ -485,12 +485,12 @@ class KnownDisagreements:
 
     @property
     def causes(self) -> list[str]:
-        """Return the causes of examples that the engine still answers as before."""
+        """Return the causes of earlier disagreements that the engine still shows."""
         return sorted({name for name, _ in self.present})
 
     @property
     def gone(self) -> list[str]:
-        """Return the causes of which the engine answers no example as before."""
+        """Return the causes of earlier disagreements that the engine no longer shows, in any example."""
         return sorted({example.cause for example in self.examples}.difference(self.causes))
 
 

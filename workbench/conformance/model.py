@@ -104,7 +104,7 @@ def evaluated_output(output: str) -> Literal["matches", "valuations"]:
 
 
 def kinds_compared(language: str, query: str, schema: Json | None) -> set[str]:
-    """Return the types of the attributes that a query reads, such as int, by its schema.
+    """Return the types, such as int, that the schema gives to the attributes that a query reads.
 
     The set is empty if the language has no operations on queries.
     """

@@ -287,7 +287,7 @@ def label(position: int, marks: Marks) -> str:
 
 
 class UnwindowedRun:
-    """A run of Algorithm 2, whose nodes have lists of children."""
+    """A run of Algorithm 2 of tods21 without windows. Each node of its graph has a list of children."""
 
     def __init__(self, automaton: Determinized, checker: CorrelatedFilterChecker | None) -> None:
         self.graph = Graph()

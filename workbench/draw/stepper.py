@@ -175,7 +175,7 @@ def growth_svg(recording: Recording, at: DrawnStep | None = None) -> str:
 
 
 def described(recording: Recording, at: DrawnStep | None = None) -> str:
-    """Describe the nodes in words, for screen readers."""
+    """Describe the drawn nodes and links in words, for screen readers."""
     nodes = [node for node in recording.nodes if at is None or node.born <= at.position]
     links = [link for link in recording.links if at is None or link.born <= at.position]
     text = []

@@ -73,7 +73,7 @@ class EqlExplainer(Explainer[EqlAnswer]):
 
     @cached_property
     def funnel(self) -> EventCounts | None:
-        """Return the funnel of a sequence rule; None for another query."""
+        """Return how many events and sequences reached each step of a sequence rule; None for another query."""
         body = self.rule.body
         return follow(body, self.S) if isinstance(body, eql.EventSequence) else None
 
@@ -408,7 +408,7 @@ class StepEvents:
 
 @dataclass
 class EventCounts:
-    """The counts of a funnel: events that pass each step, sequences that stopped, and the matches before pipes."""
+    """The counts for a sequence rule: events that pass each step, sequences that stopped, and matches before pipes."""
 
     events: int
     steps: list[StepEvents]
@@ -438,7 +438,7 @@ class EventCounts:
             yield f"{step.passing} {passes}{keys}, {step.reached} {reach} the step{more}: {text}"
 
     def lines(self) -> Iterator[str]:
-        """Yield the funnel as text: a line for each step and each reason why sequences stopped."""
+        """Yield the counts as text: a line for each step and each reason why sequences stopped."""
         yield f"of {self.events} events"
         for said, same in groupby(enumerate(self._step_lines(), 1), key=lambda pair: pair[1]):
             numbers = [number for number, _ in same]

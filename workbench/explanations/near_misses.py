@@ -105,7 +105,7 @@ class NearMissReport:
         return self.reached[-1]
 
     def json(self) -> dict[str, Any]:
-        """Return the funnel as a JSON object."""
+        """Return the report as a JSON object."""
         steps = zip(self.steps, self.reached, self.causes, self.nearest, self.candidates, self.excluded, strict=True)
         return {
             "steps": [
@@ -137,7 +137,7 @@ class NearMissReport:
         }
 
     def show_sentences(self) -> Iterator[str]:
-        """Yield sentences about the funnel, one for each step."""
+        """Yield sentences that say how many starts took each step, and why others did not."""
         yield f"{self.starts:,} {_events(self.starts)} {_takes(self.starts)} the first step, {self.steps[0]}"
         yield from self._show_excluded(0)
         for k in range(1, len(self.steps)):

@@ -72,7 +72,7 @@ NONE_LEFT = "no event is left"
 
 
 class FormulaEvidence:
-    """A source of the facts that make formulas of transitions true or false in configurations of runs over a stream."""
+    """Finds the facts of a stream that make the formula on an edge true or false at a step of a run."""
 
     def __init__(self, runs: Runs) -> None:
         self.runs = runs

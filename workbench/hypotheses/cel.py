@@ -1098,7 +1098,7 @@ def within(span: float, width: float, how: str) -> bool:
 
 
 def selected(strategy: str, mus: Iterable[Valuation]) -> Iterable[Valuation]:
-    """Return the valuations that a selection strategy keeps, by the definitions of section 7.1."""
+    """Return the valuations that a selection strategy keeps (tods21, section 7.1)."""
     mus = list(mus)
     Cs = set(map(sup, mus))
     return [mu for mu in mus if KEEPS[strategy](sup(mu), Cs)]

@@ -100,7 +100,10 @@ class CoreVariant:
         return pairs
 
     def limit_items(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
-        """Yield the pairs. Raises BudgetExceeded if all formulas together have more than the budget allows."""
+        """Yield these pairs (complex event, valuation), and count them.
+
+        Raises BudgetExceeded if all formulas together have more pairs than the budget allows.
+        """
         for pair in pairs:
             self._made += 1
             if self._made > self.budget.valuations:

@@ -569,7 +569,7 @@ REVERSED: dict[Comparator, Comparator] = {"<": ">", ">": "<", "<=": ">=", ">=": 
 
 
 class ConditionVariant:
-    """An evaluator of predicates on events, by the choices."""
+    """Evaluates predicates on events as an engine with these choices does."""
 
     def __init__(self, choices: Choices) -> None:
         self.choices = choices

@@ -70,7 +70,7 @@ is not due (False).
 
 @dataclass(frozen=True)
 class Divergence:
-    """A verdict on the log, by its columns.
+    """One difference between the reports of an engine and the matches of a query over a log.
 
     piece: the part of the log around the divergence, if that part alone shows it. about: the match that is due, or that
     is reported but not due. reported_at: the position at which the match was reported. disputed: whether the plain
@@ -678,7 +678,7 @@ def _matches(report: Report) -> set[Match]:
 
 
 def text(findings: Findings) -> str:
-    """Return the findings for a terminal."""
+    """Return the findings of an audit as lines of text for a terminal."""
     lines = [f"{count:>10,}  {kind:<11} {MEANING[kind]}" for kind, count in findings.counts.items()]
     if not lines:
         return "No divergence: each match was reported once, when it was due, and nothing else was reported."
@@ -717,7 +717,7 @@ def as_json(findings: Findings) -> dict[str, Any]:
 
 
 def html(findings: Findings) -> str:
-    """Return the findings as a page."""
+    """Return the findings of an audit as an HTML page."""
     return page("spark/audit.html", findings=findings, views=list(views(findings)), meaning=MEANING)
 
 

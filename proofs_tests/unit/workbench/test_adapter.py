@@ -270,7 +270,7 @@ def test_the_library_needs_no_package() -> None:
 
 
 def test_claims_name_parts_that_exist() -> None:
-    with pytest.raises(ValueError, match="no part 'operator'"):
+    with pytest.raises(ValueError, match="unknown field 'operator'"):
         adapter.serve("mine", "1", {}, {"cel": {"operator": ["seq"]}})
 
 

@@ -556,7 +556,7 @@ def test_what_a_statement_gives(statement: str, columns: tuple[str, ...], rows: 
         ("SELECT * FROM t, u {}", Unsupported, "two tables", " t, u "),
         ("SELECT * {}", ParseError, "FROM is missing", "SELECT * "),
         ("SELECT * FROM t {} LIMIT 3 WHERE n = 1", ParseError, "in this order", None),
-        ("SELECT * FROM t {} WHERE n = 1 WHERE n = 2", ParseError, "once each", None),
+        ("SELECT * FROM t {} WHERE n = 1 WHERE n = 2", ParseError, "each once", None),
         ("SELECT * FROM t {} LIMIT n", ParseError, "whole number of rows", " n"),
         ("SELECT sym, FROM t {}", ParseError, "is missing here", " "),
         ("SELECT nope FROM t {}", IllFormed, "no column nope; it has sym", "nope"),
