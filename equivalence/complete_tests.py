@@ -210,7 +210,10 @@ class KeyedTest:
     real: RealStreams
 
     def words(self, states: int | None = None, budget: Budget = Budget()) -> list[Types]:
-        """Return the real words of a complete test. Raises InputError, BudgetExceeded."""
+        """Return those words of a complete test that belong to a stream (see `is_real`).
+
+        states: the most states that an engine under test may have. Raises InputError, BudgetExceeded.
+        """
         own = len(self.automaton.steps)
         bound = own if states is None else states
         if bound < own:

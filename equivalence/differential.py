@@ -306,7 +306,7 @@ class Record(Protocol):
     known: dict[int, tuple[Outcome, Disagreement | None]]
 
     def add(self, index: int, outcome: Outcome, found: Disagreement | None) -> None:
-        """Add a case."""
+        """Record the outcome of a case, and the disagreement that was found, if any."""
 
 
 @compiled_shared()  # guided streams are made with the automaton that an evaluator needs too
@@ -394,7 +394,7 @@ def _make_case(plan: CampaignPlan, index: int) -> tuple[Query, Stream]:
 
 
 def compare(plan: CampaignPlan, phi: Query, stream: Stream) -> tuple[Outcome, Difference | None, str]:
-    """Return the outcome of one case.
+    """Compare the two evaluators of a campaign on one case; return the outcome.
 
     If the evaluators disagree, also return the output on which they do, with the verdict. If one has no answer, also
     return the reason.

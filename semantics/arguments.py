@@ -232,7 +232,10 @@ class Selection(Enum):
 
     @classmethod
     def from_value(cls, strategy: Selection | str) -> Selection:
-        """Return the selection, given as itself or as its value. Raises IllFormed for an unknown value."""
+        """Return the selection strategy with a name such as "max", or the given strategy.
+
+        Raises IllFormed for an unknown name.
+        """
         try:
             return cls(strategy)
         except ValueError:

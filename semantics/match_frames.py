@@ -151,7 +151,7 @@ class MatchColumns:
         return found
 
     def columns_of_attributes(self) -> dict[str, Sequence[Any]]:
-        """Return the columns without the positions."""
+        """Return all columns except the positions, `at` and `events`."""
         return {name: values for name, values in self.columns().items() if name not in ("at", "events")}
 
     def _columns_of_matches(self) -> dict[str, Any]:
@@ -578,7 +578,7 @@ def result_schema() -> pa.Schema:
 
 @cache
 def no_matches() -> pa.Table:
-    """Return the table of no match."""
+    """Return a table of matches without rows."""
     return result_schema().empty_table()
 
 

@@ -184,7 +184,7 @@ A suffix is a postfix operator that may not follow another suffix without parent
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """The data of one operator.
+    """An operator of a language, with all that its parser, printer, generator and tests need to know.
 
     node: the class of its nodes; node.operands names the fields that hold its operands.
     name: a word in lower case, for profiles of generators, names of mutants, and the feature of the suite.

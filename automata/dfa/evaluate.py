@@ -64,7 +64,7 @@ class Classes:
         self._known: dict[tuple[str | None, int], int] = {}
 
     def of_event(self, event: Event) -> int:
-        """Return the class of an event."""
+        """Return the number of the event's class. The automata do not distinguish events of one class."""
         bits = self._masks_of.get(event.type, 0)
         passed = (1 << m for m, P in enumerate(self.masks) if bits >> m & 1 and holds(P, event))
         return self._class(event.type, sum(passed))

@@ -74,7 +74,7 @@ class CompactComplexEventSet:
         return tuple(self.event[node] for node in reversed(path))
 
     def valuation(self, path: list[int]) -> Valuation:
-        """Return the valuation of a path."""
+        """Return the valuation that a path of nodes represents: the pairs (variable, position)."""
         return frozenset((variable, self.event[node]) for node in path for variable in self.marks[node])
 
 
@@ -299,7 +299,7 @@ def _paths(root: Node, bound: int) -> int:
 
 
 def children(node: Node) -> tuple[Node, ...]:
-    """Return the children of a node."""
+    """Return the nodes directly below a node: one for an output, one or two for a union, none for the terminator."""
     match node:
         case Bottom():
             return ()
@@ -332,5 +332,5 @@ def complex_event(path: list[CesOutput]) -> tuple[int, ...]:
 
 
 def valuation(path: list[CesOutput]) -> Valuation:
-    """Return the valuation of a path."""
+    """Return the valuation that a path of nodes represents: the pairs (variable, position)."""
     return frozenset((variable, node.position) for node in path for variable in node.marks)

@@ -92,7 +92,11 @@ Candidates: TypeAlias = Callable[[core.Formula, Stream, Budget], Iterable[Match]
 
 
 def iterate_core_matches(phi: core.Formula, S: Stream, budget: Budget, candidates: Candidates) -> Iterator[Match]:
-    """Yield the matches in the order of the candidates. Raises BudgetExceeded."""
+    """Yield the matches of a formula whose filters may compare events, by checking candidates one by one.
+
+    candidates: finds the matches of the formula without filters that compare events; these come in the same order.
+    Raises BudgetExceeded.
+    """
     check = _Check(S, budget, candidates)
     with depth_limited(phi.span):
         for match in candidates(_relaxed(phi), S, budget):

@@ -616,9 +616,9 @@ class AutomatonPlan:
     checks: tuple[ResidualFilter, ...] = ()
 
     def automaton(self, output: Output, budget: Budget) -> Determinized:
-        """Return the automaton with its marks.
+        """Return the automaton of the formula without its windows and keys. Its marks show which filters to check.
 
-        Unless valuations are wanted, all variables of the query become one. Raises BudgetExceeded.
+        Unless output is "valuations", all variables of the query become one. Raises BudgetExceeded.
         """
         return lazily(self.scope.core, budget, None if output == "valuations" else _one_variable)
 

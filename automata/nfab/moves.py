@@ -55,7 +55,10 @@ class Fold:
 
 
 def fold_of(aggregate: SaseAggregate, operations: Operations = NO_OPERATIONS) -> Fold:
-    """Return the fold of an aggregate. Raises Unsupported for an unregistered name, IllFormed for a missing rank."""
+    """Return how to compute an aggregate, such as avg, value by value.
+
+    Raises Unsupported for a name that is not registered, and IllFormed for `highest` or `lowest` without a rank.
+    """
     match aggregate.function:
         case "count":
             return Fold(0, _one_more, _itself)
@@ -316,7 +319,7 @@ class Runs:
             pending += reversed(further)
 
     def accepting(self, start: int | None = None) -> Iterator[NfabRun]:
-        """Return the runs that end in F."""
+        """Yield the runs that end in the final state F; start: the position at which they begin (None: any)."""
         return (run for run in self.all(start) if run.now.state == self.A.final)
 
     def find_runs(self, M: Bindings) -> Iterator[NfabRun]:

@@ -227,7 +227,10 @@ class Measures:
 
     @classmethod
     def from_formulas(cls, formulas: Sequence[Formula], schema: Schema | None) -> Measures:
-        """Return the measures of expanded formulas. Raises Unsupported for attributes with reserved names."""
+        """Collect the attributes by which expanded formulas compare events.
+
+        Raises Unsupported for attributes with reserved names.
+        """
         keys: dict[str, list[Predicate]] = {}
         widths: dict[str, set[Width]] = {}
         held: dict[str, list[Predicate]] = {}

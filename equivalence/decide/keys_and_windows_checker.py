@@ -463,7 +463,10 @@ class UnaryReading:
         return cel.In(cel.In(body, FIRST_OF + str(number)), LAST_OF + str(number))
 
     def unary(self, phi: cel.Formula, place: Place) -> cel.Formula:
-        """Return the unary formula. Raises NotProved if events are compared in an unsupported way."""
+        """Translate a formula to a unary one, whose filters are on single events.
+
+        place: where the formula stands in the whole one. Raises NotProved if events are compared in an unsupported way.
+        """
         if isinstance(phi, cel.PartitionBy) and self.compared.is_of_last(phi, place):
             return _with_all_in(self.unary(phi.phi, place), self.agrees(phi.attribute))
         if isinstance(phi, cel.PartitionBy):

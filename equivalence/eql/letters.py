@@ -95,7 +95,7 @@ class EventLetter:
 
 
 class FilterAlphabet:
-    """The letters of some filters.
+    """Finds which of some filters one event can pass together. Each such set of filters is a letter.
 
     arrays: whether fields may have several values. fixed: the first value of some fields, such as those of the key, in
     every event. schema: the schema of all events; None if they may be any. With a schema, a field may have several
@@ -178,7 +178,7 @@ class FilterAlphabet:
         return all(names == (name,) for names in self._fields.values() if name in names)
 
     def values_of(self, name: str) -> list[Values]:
-        """Return the values of a field that are tried."""
+        """Return the values that a field gets in the example events of letters."""
         return [values[0] for values, _ in self._candidates.get((name,), ())]
 
     def classes_of(self, name: str) -> list[Value]:

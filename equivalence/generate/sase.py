@@ -147,7 +147,7 @@ class Maker:
         self.left = nodes - len(self.pattern) - self.within
 
     def query(self) -> sase.SaseQuery:
-        """Return the query."""
+        """Return a random query."""
         conditions: list[sase.Conjunct] = []
         if self.left > 0 and self._share(self.profile.equivalence):
             conditions.append(sase.Conjunct(sase.Equivalence(self._equivalence())))

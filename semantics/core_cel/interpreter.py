@@ -190,7 +190,7 @@ class CoreInterpreter:
         self._alive: dict[int, core.Formula] = {}  # the keys are identities of formulas, which must not be reused
 
     def pairs(self, phi: core.Formula) -> Iterator[Pair]:
-        """Yield all pairs of phi. Raises BudgetExceeded."""
+        """Yield all pairs (complex event, valuation) of phi. Raises BudgetExceeded."""
         for i in reversed(range(len(self.S))):  # an iteration needs its own meaning further on
             yield from self.meaning(phi, i)
 

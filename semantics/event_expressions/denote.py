@@ -331,7 +331,7 @@ def up_to(h: History, e: int) -> History:
 
 
 def from_on(p: int, events: Events) -> Events:
-    """Return the events from p on."""
+    """Return the events at position p or later."""
     return frozenset(e for e in events if e >= p)
 
 

@@ -171,7 +171,7 @@ class ConformArguments:
 
     @property
     def suite_named(self) -> str | None:
-        """Return the suite that the user named.
+        """Return the name of the suite to run, if the options determine one.
 
         If --language names a language that is not in all built-in suites, return the suite of that language; else None.
         """

@@ -69,7 +69,7 @@ class AttributeSummary:
         return likely_formats(self.values) if is_named and self.values else []
 
     def see(self, value: Value) -> None:
-        """Add a value to the summary."""
+        """Count a value of the attribute in the summary."""
         self.present += 1
         new = value_type_of(value)
         if self.value_type is None and not self.mixed:

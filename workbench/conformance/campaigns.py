@@ -277,7 +277,7 @@ def built_in(
 def plan_of(
     language: Language[Any], profile: str, streams: Streams | None, left: Evaluator, **settings: Any
 ) -> CampaignPlan:
-    """Return a plan for the language and profile.
+    """Return a plan for a campaign in a language, with random cases of a profile.
 
     left: the evaluator that the plan has on both sides; the caller replaces the right one. streams: None stands for
     guided streams if the language has them. settings: other fields of the plan.

@@ -903,7 +903,7 @@ class Identification:
     def finding(
         self, name: str, mine: Sequence[Answered], every: Sequence[Answered], unfit: Collection[str]
     ) -> AxisFinding:
-        """Return the finding about an axis.
+        """Judge the values of an axis by the engine's answers, and return the finding.
 
         mine: the answers about the axis that do not depend on an axis of `unfit`. every: all answers about the axis.
         unfit: other axes for which no value fits.
@@ -1074,7 +1074,7 @@ def has_times(event: Event) -> bool:
 
 
 def values_beside(hypothesis: Choices, name: str) -> tuple[str, ...]:
-    """Return the values of all axes except one."""
+    """Return the values that a hypothesis gives to all axes except the one with this name."""
     return tuple(value for axis, value in hypothesis.items() if axis != name)
 
 

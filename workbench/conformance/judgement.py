@@ -410,7 +410,7 @@ def silent_operators(results: Sequence[CaseResult], least: int) -> list[str]:
 
 
 def operators_in(case: Case) -> frozenset[str]:
-    """Return the operators of the query of a case."""
+    """Return the names of the operators in a case's query."""
     try:
         return frozenset(LANGUAGES[case.language].syntax.constructs(query_of(case.language, case.query)))
     except (CerifyError, RecursionError):

@@ -230,7 +230,7 @@ class Predictor(MatchPredictor):
         self.interpretation = replace(self.interpretation, compared="matches")
 
     def answer(self, question: EngineQuestion, choices: Choices) -> EngineAnswer:
-        """Return the answer of an engine with these choices."""
+        """Return the answer that an engine with these choices gives to a question."""
         key = question.query, question.key, self.choose_values(question.query, choices)
         if key not in self._answers:
             found = self.matches(question.query, question.S, question.key, choices, self.interpretation.compared)

@@ -184,7 +184,7 @@ def case_json(result: CaseResult) -> Json:
 
 
 def result_json(result: CaseResult) -> Json:
-    """Return a question with its answer."""
+    """Return the question to the engine, the expected matches and the engine's answer as JSON."""
     return {
         **encode_question(result.case),
         "outcome": result.outcome,
@@ -274,7 +274,7 @@ def _heading(text: str) -> Iterator[str]:
 
 
 def title(defect: Defect) -> str:
-    """Return the operators of a defect."""
+    """Return the title of a defect: the operators without which it does not occur."""
     return " with ".join(defect.operators) or "no operator to blame"
 
 
@@ -616,7 +616,7 @@ GREEN, AMBER, RED = "#2b7a3d", "#8a6100", "#a8323a"
 
 
 def badge(report: Report) -> str:
-    """Return the SVG of the badge.
+    """Return a badge for the engine's project page, as SVG.
 
     It shows the share of claimed cases that passed, the number of defects, and whether choices are declared.
     """

@@ -490,7 +490,7 @@ def conjuncts(condition: cel.Condition) -> list[cel.Condition]:
 
 
 def single_tests(atom: cel.Atom) -> list[cel.Atom]:
-    """Return the tests joined by `and` in brackets."""
+    """Return the parts that `and` joins in a test in brackets, each as a test of its own."""
     if isinstance(atom, cel.Every) and isinstance(atom.predicate, Both):
         sides = (atom.predicate.left, atom.predicate.right)
         return [part for one in sides for part in single_tests(cel.Every(atom.variable, one, span=atom.span))]

@@ -94,7 +94,7 @@ class CoreVariant:
         self._computed: dict[int, Pairs] = {}
 
     def meaning(self, phi: core.Formula) -> Pairs:
-        """Return the pairs of phi. Raises BudgetExceeded."""
+        """Return the pairs (complex event, valuation) of phi. Raises BudgetExceeded."""
         if (pairs := self._computed.get(id(phi))) is None:
             pairs = self._computed[id(phi)] = frozenset(self.limit_items(self.clause(phi)))
         return pairs

@@ -87,7 +87,7 @@ class Divergence:
 
     @property
     def kind(self) -> str:
-        """Return the kind of the verdict; see verdicts.Kind."""
+        """Return the kind of the difference, such as "missing", as the column `kind` of the verdicts has it."""
         return str(self.verdict["kind"])
 
 
@@ -640,7 +640,7 @@ class AuditView:
 
     @property
     def where(self) -> list[str]:
-        """Return the verdicts in words."""
+        """Return each verdict on the log as text: its columns with their values."""
         return [
             ", ".join(f"{name} {json.dumps(value, default=str)}" for name, value in v.items()) for v in self.verdicts
         ]

@@ -214,7 +214,7 @@ class Folder:
         return [rows[number] for number in numbers]
 
     def shrunk(self) -> list[Row]:
-        """Return the shrunk sample of the disagreements."""
+        """Return the shrunk disagreements as rows; only a sample of all disagreements is shrunk."""
         rows: list[Row] = pq.ParquetFile(self.path / "shrunk.parquet").read().to_pylist()
         return rows
 
@@ -692,7 +692,7 @@ def shrink_sample(job: Job, folder: Folder) -> None:
 
 
 def sample(disagreed: pa.Table) -> list[int]:
-    """Return the indices of the rows of the sample."""
+    """Choose disagreements to shrink; return the indices of their rows in the table."""
     sizes = pc.add(pc.utf8_length(disagreed["query"]), pc.utf8_length(disagreed["stream"]))
     light = disagreed.drop_columns(["query", "stream"]).append_column("size", sizes)
     groups: dict[tuple[str, ...], dict[frozenset[str], int]] = defaultdict(dict)

@@ -80,7 +80,9 @@ def columns_of(
     id_col: str | None = None,
     listed: Sequence[str] | None = None,
 ) -> Columns:
-    """Return the columns of the rows by purpose. Raises InputError for a missing column, or one of a wrong type.
+    """Check which columns have the key, the order, the type and so on, and return them by purpose.
+
+    Raises InputError for a missing column, or one of a wrong type.
 
     listed: the columns that messages list, by default all.
     """

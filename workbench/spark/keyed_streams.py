@@ -236,7 +236,7 @@ class CompiledCel(Compiled):
 
     @property
     def is_memoryless(self) -> bool:
-        """Return whether `is_memoryless` holds for the automaton."""
+        """Return whether a match of the automaton depends on no event before its first (see the function)."""
         return is_memoryless(self._evaluator.automaton.A)
 
 
@@ -398,7 +398,7 @@ class ResumableWindow(Resumable):
         return seal(WINDOW, self._query.identity, bytes(sink.getvalue()))
 
     def reachable(self) -> NDArray[np.int64]:
-        """Return the positions of the rows."""
+        """Return the positions of the rows that are kept."""
         return np.arange(self._first, self.position)
 
 

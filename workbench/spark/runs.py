@@ -73,7 +73,7 @@ class SparkQuery:
             return phi
 
     def options(self, budget: Budget = Budget()) -> Options:
-        """Return the options of an evaluation."""
+        """Return the query's output and predicates as the options of an evaluation with this budget."""
         return Options(self.output, budget, self.predicates)
 
     def in_cel(self, budget: Budget) -> Formula | Unsupported:
@@ -158,7 +158,7 @@ class Concatenated(ABC):
 
     @abstractmethod
     def classes(self, table: pa.Table) -> Classes:
-        """Return the classes of events."""
+        """Return the class of each event of a table."""
 
     @abstractmethod
     def matches(self, rows: RowsOfKeys, failures: Failures) -> Iterator[MatchBatch]:
