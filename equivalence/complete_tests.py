@@ -49,11 +49,11 @@ Types: TypeAlias = tuple[int, ...]
 
 @dataclass(frozen=True)
 class MarkedDFA:
-    """The minimal complete automaton of the marked words of a formula; the initial state is 0.
+    """The smallest complete automaton that accepts the streams on which given events are a match of a formula.
 
-    events: an event of each type that the formula distinguishes. steps: for each state the target of each letter.
-    marks: the ways to mark an event; only one way in a language whose answers are sets of events rather than complex
-    events.
+    A stream is a word; a letter is a type of event with its marks, which say whether the event is in the match. The
+    initial state is 0. events: an event of each type that the formula distinguishes. steps: for each state the target
+    of each letter. marks: the ways to mark an event; only one in a language whose match is a single event.
     """
 
     events: tuple[Event, ...]

@@ -62,7 +62,7 @@ class PositionArrays:
 
     @classmethod
     def joined(cls, parts: Sequence[PositionArrays]) -> PositionArrays:
-        """Return the matches of all parts, in order."""
+        """Concatenate the matches of these parts, in order."""
         none = np.empty(0, np.int64)
         lengths = np.concatenate([none, *(np.diff(part.offsets) for part in parts)])
         at, events = (np.concatenate([none, *some]) for some in ([p.at for p in parts], [p.events for p in parts]))

@@ -398,7 +398,7 @@ def is_text(name: object) -> bool:
 
 
 def encodable(text: str) -> bool:
-    """Return whether the text has no half of a surrogate pair, which neither files nor Arrow columns can have."""
+    """Return whether a text can be written to files and Arrow columns: it has no half of a surrogate pair."""
     # ASCII has no surrogates; this test costs a fraction of encoding the text.
     if text.isascii():
         return True

@@ -178,7 +178,7 @@ class Experiment:
         return table.replace_schema_metadata({"cerify": json.dumps(dict(self.provenance))})
 
     def to_pandas(self) -> Any:
-        """Return the rows as a data frame; attrs has the provenance."""
+        """Return the rows as a pandas data frame; its `attrs` has the provenance of the experiment."""
         frame = self.to_arrow().to_pandas()
         frame.attrs.update(self.provenance)
         return frame

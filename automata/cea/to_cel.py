@@ -39,7 +39,7 @@ STEPS = 50  # the number of parts and edges that may be looked at, for each node
 
 
 class CeaLetter(NamedTuple):
-    """An expression for one event of the kind with this number."""
+    """An expression that stands for one event; `number` says which kind of event."""
 
     number: int
 

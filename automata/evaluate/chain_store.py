@@ -72,7 +72,9 @@ class CountStore(MatchStore):
 
 
 class ChainStore(CountStore):
-    """The last events of one kind, for each key; see keyed_kernels.last_of_chain.
+    """A match store for LAST of counted events of one kind, such as LAST(A{60}): the last such events of each key.
+
+    keyed_kernels.last_of_chain reads the events.
 
     length: the number of events in a match. consume, ascending: see KeyedStore. The kind of the events is that of the
     steps that leave the automaton's initial state.
@@ -164,7 +166,9 @@ class ChainStore(CountStore):
 
 
 class EarliestStore(ChainStore):
-    """The earliest events of several runs, for each key, for NXT; see keyed_kernels.first_of_runs.
+    """A match store for NXT of counted events, such as NXT(A{3} ; B): for each key, the earliest events that fit.
+
+    keyed_kernels.first_of_runs reads the events.
 
     lengths: how many events each run has. A key is kept even if its events are outside every window.
     """
@@ -198,7 +202,9 @@ class EarliestStore(ChainStore):
 
 
 class ValuesStore(ChainStore):
-    """The newest event of each of the newest values of each key; see keyed_kernels.newest_values.
+    """A match store for LAST of events with different values, such as LAST(A{3 DISTINCT [user]}).
+
+    For each key it has the newest event of each of the newest values. keyed_kernels.newest_values reads the events.
 
     labelled: whether matches differ by how their events are marked. The other arguments are those of ChainStore.
     """
@@ -302,7 +308,9 @@ def _marks_of(transitions: TransitionTables) -> list[list[int]]:
 
 
 class RunsStore(CountStore):
-    """The events of several runs, one run after the other, for each key; see keyed_kernels.last_of_runs.
+    """A match store for LAST of counted events of several kinds, such as LAST(A{60} ; B), for each key.
+
+    keyed_kernels.last_of_runs reads the events.
 
     lengths: how many events each run has. consume, ascending: see KeyedStore. Under windows only the nodes in the
     window are kept.

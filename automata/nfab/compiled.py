@@ -217,7 +217,10 @@ class NegatedComponents:
         return found.those(stands == 1)
 
     def delete_unneeded(self, oldest: float) -> None:
-        """Delete events before the window that ends at the time `oldest`, when the oldest run began."""
+        """Delete the events that no negated component can look at any more.
+
+        They lie before the window that ends at the time `oldest`, when the oldest partial match began.
+        """
         if not self._needs_all:
             since = (oldest - self._times[: self._stored]) / self.scale
             number = int(((since > self.width) if self.closed else (since >= self.width)).sum())

@@ -400,7 +400,7 @@ class CompiledSaseEvaluator(BlockEvaluator):
         return len(matches_of(self.q, S, bindings, self.reading, self.budget, self.operations))
 
     def tally(self, S: Stream) -> int:
-        """Return the number of matches like `count`. Only HAVING makes matches objects."""
+        """Return the number of matches like `count`. Only for a query with HAVING is an object made for each match."""
         if self.q.having is not None:
             return len(self.push_stream(S))
         return self._advanced(S, lambda: self._runner.count(S))

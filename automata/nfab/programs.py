@@ -302,7 +302,7 @@ class Programs:
         return [*left.code, *right.code, (COMPARE[comparator], 0)]
 
     def refuse(self, what: str) -> None:
-        """Record why a condition has no program."""
+        """Record what prevents the compilation of a condition, unless an earlier reason is recorded."""
         why = f"the compiled evaluator does not support {what}; use evaluator='automaton'"
         self.refused = self.refused or Unsupported(why)
 

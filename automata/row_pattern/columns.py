@@ -47,8 +47,9 @@ DURATION: pa.DataType = pa.duration("us")
 
 
 class SeveralTypes(Exception):
-    """Raised if no Arrow type in ARROW holds the values without loss: they have several types, more than 64 bits, or
-    nanoseconds.
+    """Raised if no Arrow type of cerify's columns (ARROW) can hold some values without loss.
+
+    The values are then of several types, or have more than 64 bits, or nanoseconds.
     """
 
 
@@ -64,7 +65,7 @@ def array_of(values: Sequence[Nullable]) -> pa.Array:
 
 
 def arrow_type(type_: RowType) -> pa.DataType:
-    """Return the Arrow type of the values of an expression."""
+    """Return the Arrow type for values of this type of expressions."""
     return DURATION if type_ == "interval" else ARROW[type_]
 
 
@@ -352,7 +353,10 @@ class _Rowwise:
 
 
 def combined(e: rows.Scalar, operands: list[Column]) -> Column:
-    """Apply an operator to the columns of its operands. Raises Inexact, SeveralTypes, and errors of Arrow."""
+    """Compute an expression for all rows at once, given the columns of its operands.
+
+    Raises Inexact, SeveralTypes, and errors of Arrow.
+    """
     match e:
         case rows.RowConstant(value):
             return _constant(value)

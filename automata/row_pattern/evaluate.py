@@ -172,8 +172,9 @@ class Number:
 
 @dataclass(frozen=True)
 class Folded:
-    """A register with an aggregate: how many values it has, their kind, and their sum or the best of them, with its
-    `repr`.
+    """A register with an aggregate: the number of its values, their kind, and their sum or the least or greatest.
+
+    The least or greatest value is stored with its `repr`.
     """
 
     variables: Variables
@@ -222,7 +223,7 @@ class RowRegisters:
         return tuple(self._step(one, state, r, label) for one, state in zip(self.registers, v, strict=True))
 
     def value(self, e: rows.Expression, v: View, r: int, label: str) -> Nullable:
-        """Return the value of an expression at row r, which has this label, given the view."""
+        """Return the value of an expression at row r, which gets this label; v: the registers before the row."""
         if not isinstance(e, rows.Lookup):
             return combined(e, [self.value(one, v, r, label) for one in rows.below(e)], STANDARD)
         state: Any = v[self._of[e]] if e in self._of else None

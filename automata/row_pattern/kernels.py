@@ -42,7 +42,10 @@ FOLDS = ("SUM", "AVG", "MIN", "MAX")
 
 @compiled
 def open_states(start, length, codes, takes, before, ends, open_):  # type: ignore[no-untyped-def]
-    """Find, from the last row of a partition to the first, the states from which a match can be completed."""
+    """Write into `open_`, for each row of a partition, the states from which a match can still be completed.
+
+    The rows are read from the last to the first.
+    """
     words, planes, bytes_ = ends.shape[1], codes.shape[0], before.shape[0]
     for w in range(words):
         open_[length, w] = 0

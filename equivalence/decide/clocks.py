@@ -309,7 +309,7 @@ def elapsed(zone: Zone, gap: int) -> Zone | None:
 
 
 def selected(zone: Zone, times: Sequence[int], widest: int) -> Zone:
-    """Return the zone restricted to these times. Differences above the widest window become unbounded."""
+    """Return the zone with only these of its times. Differences above the widest window become unbounded."""
     rough = [[zone[i][j] for j in times] for i in times]
     for i, row in enumerate(rough):
         for j, bound in enumerate(row):
@@ -523,7 +523,7 @@ class ClockedComparison:
         return relation
 
     def steps(self, pair: ClockedPair, here: ClockedStep) -> Iterator[tuple[ClockedPair, ClockedStep]]:
-        """Yield the pairs after one more event, each with the step that reaches it."""
+        """Yield each pair of sets of states that one more event can reach, with the step that reaches it."""
         number = 0 if here.letter is None else here.events[0] + 1
         for letter in self.letters:
             if (known := self.known(pair.known, letter.type)) is None:

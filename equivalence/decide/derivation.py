@@ -143,7 +143,7 @@ def _look_at_variables(conditions: Sequence[cel.Condition | cel.Window | str]) -
 def is_wider(
     c: cel.Condition | cel.Window | str, known: Sequence[cel.Condition | cel.Window | str], schema: Schema | None
 ) -> bool:
-    """Return whether a condition is a window that follows from a narrower known window of the same kind."""
+    """Return whether c is a window, and `known` has a window of the same kind that is as narrow or narrower."""
     if isinstance(c, cel.EventWindow):
         return any(isinstance(d, cel.EventWindow) and d.count < c.count for d in known)
     if not isinstance(c, cel.TimeWindow | cel.AttributeWindow):

@@ -338,7 +338,7 @@ class Measures:
                 yield v
 
     def is_single(self, truth: Truth, key: str) -> bool:
-        """Return whether only one value has these results of a key's tests, as for a test `x = 3` that is true."""
+        """Return whether a key's tests have these results for one value only, as a true test `x = 3` implies."""
         equal: set[Value] = set()
         for test, holds in zip(self._tests(key), truth, strict=True):
             if holds:
@@ -1097,8 +1097,10 @@ def selects_parts(phi: Formula) -> bool:
 
 
 def require_layers(phi: Formula, original: Formula) -> None:
-    """Raise Unsupported if a reduced formula has a strategy around a part, and around the strategy more than OR,
-    filters, bindings and other strategies.
+    """Raise Unsupported if a strategy is around a part with its own window or key, and other operators around that.
+
+    Only OR, FILTER, IN and other strategies may stand around such a strategy. original: the formula before its
+    reduction, for the place in the message.
     """
     if not selects_parts(phi):
         return

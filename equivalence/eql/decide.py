@@ -430,7 +430,7 @@ KEYS_TRIED = 4
 
 @dataclass(frozen=True)
 class Same:
-    """The rules mean the same on every log, or the left one is contained in the right one; with the reason.
+    """The answer that a claim about two rules holds on every log, with the reason.
 
     sorted: whether this holds only for logs whose times never decrease.
     """

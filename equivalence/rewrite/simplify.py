@@ -62,7 +62,7 @@ class Subformula:
 
 
 def places(phi: Formula) -> Iterator[Subformula]:
-    """Yield all sub-formulas with their contexts, outermost first."""
+    """Yield each sub-formula with what the operators around it depend on, outermost first."""
     pending = [Subformula(phi, lambda other: other)]
     while pending:
         place = pending.pop()

@@ -984,10 +984,10 @@ Fails = Callable[[str, Stream], bool]
 
 
 def shrink_case(language: Language[Any], query: str, S: Stream, fails: Fails, tries: int) -> None:
-    """Shrink a query and a stream: call `fails` with smaller and smaller ones, and continue from those for which it is
-    true.
+    """Shrink a query and a stream on which an engine fails, as long as `fails` returns true for the smaller ones.
 
-    It is called at most `tries` times. If the language has no reductions of queries, only the stream gets shorter.
+    `fails` is called at most `tries` times, and records what it finds. If the language cannot reduce queries, only the
+    stream gets shorter.
     """
     if (operations := language.operations()) is None:
         shrink_stream(S, partial(fails, query), tries)

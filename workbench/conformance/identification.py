@@ -314,7 +314,7 @@ class Identification:
         return opened
 
     def with_possible(self, name: str, found: Mapping[str, AxisFinding], told: Sequence[Answered]) -> AxisFinding:
-        """Return the finding about an axis, without the values that one of these answers contradicts.
+        """Return the finding about an axis, without the values that an answer in `told` contradicts.
 
         If an answer contradicts the best value, the axis is open, because the other values are known only by exclusion.
         A finding with a single value is returned unchanged.

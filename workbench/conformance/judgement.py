@@ -56,7 +56,9 @@ def given_by(result: CaseResult) -> Given:
 
 @dataclass
 class Choices:
-    """The choices of a language; predicts the answers of an engine with some of them.
+    """The choices (axis and value) on which engines of a language may differ, with what a search knows about them.
+
+    It predicts the answers of an engine that makes some of these choices.
 
     passed: cases that the engine passed. held: choices, by axis, that the expected matches follow in place of the
     default meaning; predictions use them on all axes without a choice. excluded: whether no choice is considered,

@@ -55,7 +55,7 @@ class Oracle:
 
     @property
     def held_to(self) -> str:
-        """Return the declared choices in words; "" if there are none."""
+        """Return the choices that a policy or a reading declares, as text; "" if there are none."""
         read = [f"{one.name}={getattr(self.reading, one.name)}" for one in fields(Reading)]
         decided = {f"{one.name}={getattr(DECIDED, one.name)}" for one in fields(Reading)}
         texts = [f"SASE+ with {text}" for text in read if text not in decided]
@@ -149,7 +149,7 @@ class AxisFinding:
     by_type: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def as_json(self) -> Json:
-        """Return the finding in the form of profile.json."""
+        """Return the finding as JSON, in the form that the schema profile.json describes."""
         exception = None
         if self.exception is not None:
             exception = {"query": self.exception.query, "events": [dict(event) for event in self.exception.events]}
@@ -184,7 +184,7 @@ class EngineProfile:
     not_asked: Mapping[str, str] = field(default_factory=dict)
 
     def as_json(self) -> Json:
-        """Return the profile in the form of profile.json."""
+        """Return the profile as JSON, in the form that the schema profile.json describes."""
         return {
             "profile": PROFILE,
             "engine": {"name": self.name, "version": self.version},
@@ -198,8 +198,7 @@ class EngineProfile:
 
 
 def merged(axes: Mapping[str, AxisFinding], known: Mapping[str, str]) -> dict[str, AxisFinding]:
-    """Merge axes that differ only in what stands behind @, such as window@time and window@events, where their findings
-    agree.
+    """Merge the findings of axes such as window@time and window@events, whose names agree before @, if they are equal.
 
     known: the name before @ of each axis of the language. If an axis has this name itself, nothing is merged.
     """

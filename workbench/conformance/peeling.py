@@ -153,7 +153,10 @@ def operations_of(language: Language[Any]) -> QueryOperations[Any] | None:
 
 
 def elements(language: Language[Any], query: Any, S: Stream) -> Elements:
-    """Return the operators of a query and of its predicates, and ABSENT and UNBOUND if they apply."""
+    """Return the features of a case that may cause a failure: the operators of the query and of its predicates.
+
+    ABSENT is among them if an attribute is absent, and UNBOUND if the query names an unbound variable.
+    """
     found = set(language.syntax.constructs(query))
     if (operations := operations_of(language)) is not None:
         found.update(name for P in operations.predicates(query) for name in _inside(P))
@@ -409,9 +412,7 @@ class Signature:
 
 @dataclass(frozen=True)
 class Failing:
-    """A query and a stream on which the engine fails in one way, and the case of the suite from which they were
-    reduced.
-    """
+    """A query and a stream on which the engine fails in one way, and the case of the suite that they are made from."""
 
     kind: FailureKind
     query: Any

@@ -198,7 +198,7 @@ def result_json(result: CaseResult) -> Json:
 
 
 def matches_json(matches: Any) -> list[Json]:
-    """Return matches in the form of the protocol."""
+    """Return matches as JSON, in the form of the engine protocol."""
     return [match.json() for match in matches]
 
 
@@ -715,7 +715,7 @@ def against(report: Report, baseline: Stored) -> Report:
 
 @dataclass(frozen=True)
 class TrendPoint:
-    """A run in a trend: the engine, its counts, the ids that were fixed, and the ids that newly fail.
+    """A run in a trend: the engine, its counts, the ids of cases that began to pass, and of cases that began to fail.
 
     held_to: the choices by which it was judged, "" if by the default meaning.
     """

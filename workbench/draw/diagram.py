@@ -47,7 +47,7 @@ MOST_EDGES = 240
 
 @dataclass(frozen=True)
 class DrawnState:
-    """A state, drawn as a circle: its text, and whether runs begin or end there."""
+    """A state, drawn as a circle: its text, and whether it is initial, and whether it is final."""
 
     name: str
     initial: bool = False

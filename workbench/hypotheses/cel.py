@@ -454,7 +454,10 @@ class CelVariant:
         self._alive: list[cel.Formula] = []  # keys are identities of formulas, which must not be reused
 
     def meaning(self, phi: cel.Formula, i: int, j: int, follow: cel.Formula | None = None) -> Valuations:
-        """Return the valuations of phi from i to j, if `follow` comes next (None: nothing). Raises BudgetExceeded."""
+        """Return the valuations of phi from i to j. Raises BudgetExceeded.
+
+        follow: the formula that comes after phi in the query, on which some engines' choices depend; None for nothing.
+        """
         key = (id(phi), i, j, id(follow))
         if (mus := self._computed.get(key)) is None:
             self._alive.append(phi)

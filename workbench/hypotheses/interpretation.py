@@ -917,7 +917,7 @@ def conditions(query: str, before: str = "", also: tuple[str, ...] = ()) -> tupl
 
 
 def selections(*asked: tuple[str, tuple[Json, ...], int]) -> tuple[Stage, ...]:
-    """Return a stage for each selection strategy, which is put around each of these queries.
+    """Return stages of questions that identify the meaning of each selection strategy, put around given queries.
 
     asked: each query with the events of its streams and the length of the longest.
     """

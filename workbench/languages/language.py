@@ -323,7 +323,7 @@ def _confirmed(verdict: Verdict, sides: Sequence[tuple[Language[Any], Any]], que
 
 @dataclass(frozen=True, order=True)
 class ValuedMatch(Match):
-    """A match with the values of the query's attribute variables."""
+    """A match of an event expression, with the values of the expression's attribute variables."""
 
     values: tuple[tuple[str, Value], ...] = ()
 
@@ -427,7 +427,7 @@ class TestLogs:
 
 
 class LanguagePart(Generic[F]):
-    """A part of a language. language: the language that it belongs to."""
+    """The base class of the parts of a language, such as its syntax. language: the language that it belongs to."""
 
     language: Language[F]
 
@@ -643,7 +643,10 @@ class Evaluators(dict[str, BuiltIn[F]], LanguagePart[F]):
         return ()
 
     def with_values(self, query: F, S: Stream, evaluator: str, options: Options) -> Iterable[Match]:
-        """Return the matches as --valuations lists them, sorted by position: ValuedMatches if variables have values."""
+        """Return the matches as `cerify match --valuations` lists them, sorted by position.
+
+        They are of class ValuedMatch if the query has attribute variables.
+        """
         return self.matches(query, S, evaluator, options)
 
     def streamed(self, query: F, schema: Schema | None, options: Options) -> Streamed | Unsupported:
@@ -790,8 +793,9 @@ class Deciders(LanguagePart[F]):
     def difference(
         self, left: F, right: F, schema: Schema, budget: Budget = Budget()
     ) -> Different | Bounded | Undecided | None:
-        """Return a difference between two queries on a stream of the schema, or the undecided verdict; None if the
-        queries are the same.
+        """Compare two queries on all streams of the schema: return a difference, or a verdict that leaves it open.
+
+        Return None if the queries have the same matches.
         """
         from cerify.equivalence.verdict import Bounded, Different, Undecided
 

@@ -125,7 +125,10 @@ class SaseEvaluators(Evaluators[Tree]):
         return open_test(query, S, options.reading)
 
     def streamed(self, query: Tree, schema: Schema | None, options: Options) -> Streamed | Unsupported:
-        """Return the query as a single block over the input without negation, or why it is not such a block."""
+        """Return the query if it can report matches while a stream is read, or else the reason why not.
+
+        It can if it is a single block over the input without negation.
+        """
         from cerify.automata.nfab.programs import why_not
 
         if not isinstance(query, SaseQuery) or query.returned.non_overlap:

@@ -1018,7 +1018,7 @@ class CampaignExample:
 
 
 def result_of(row: Row) -> CaseResult:
-    """Return a disagreement as the result of a case."""
+    """Convert a row of the table of verdicts, a disagreement, to the result of a case."""
     stream, expected, got = json.loads(row["stream"]), json.loads(row["expected"]), json.loads(row["got"])
 
     def matches(answer: Any) -> Any:

@@ -290,7 +290,10 @@ def mentioned(query: Any) -> tuple[set[str], bool]:
 
 
 def seconds_after(query: Any) -> float | None:
-    """Return the longest window of SASE+ in a query, in seconds: what follows a match may decide on it. None: none."""
+    """Return the longest window of a SASE+ query in seconds; None if it has none, or is in another language.
+
+    Events up to that long after a match may decide whether it is a match.
+    """
     return max((node.seconds for node in _nodes(query) if isinstance(node, sase.SaseWindow)), default=None)
 
 
@@ -636,7 +639,10 @@ def tolerated(df: DataFrame, query: SparkQuery, columns: Columns, known: KnownTy
 
 
 def types_of(df: DataFrame, columns: Columns, known: KnownTypes) -> Collection[str] | None:
-    """Return the given event types, or those in a sample of the rows; None without either."""
+    """Return the possible event types as the user gave them, or the types in a sample of the rows.
+
+    Return None if the user gave neither types nor the size of a sample.
+    """
     if known.types is None and known.sample:
         rows = df.select(column(columns.type)).limit(known.sample).distinct().collect()
         return sorted(row[0] for row in rows if row[0])

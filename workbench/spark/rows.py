@@ -442,7 +442,7 @@ def nothing(column: pa.Array | pa.ChunkedArray) -> Mask:
 
 
 def mask(values: pa.Array | pa.ChunkedArray) -> Mask:
-    """Return Booleans as an array; null is false."""
+    """Return a column of Booleans as a NumPy array, in which nulls are false."""
     filled = pc.fill_null(values, False)
     found: Mask = np.asarray(filled) if isinstance(filled, pa.ChunkedArray) else filled.to_numpy(zero_copy_only=False)
     return found

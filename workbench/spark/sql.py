@@ -115,7 +115,7 @@ class GatheredRows:
 
 
 class CelMatch:
-    """The matches in the rows of some keys. Spark makes an instance for each part of the table."""
+    """The table function cel_match: the matches in the rows of some keys. Spark makes an instance for each part."""
 
     def __init__(self, planned: PlannedMatch) -> None:
         self._planned, self._rows = planned, GatheredRows(planned.rows)
