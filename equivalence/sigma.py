@@ -599,7 +599,7 @@ class LogSearch:
         return list(dict.fromkeys([*bases, *((*base, *base) for base in first)]))
 
     def logs(self, rng: Random) -> Iterator[list[Event]]:
-        """Yield logs on which a rule fires, these logs with one or two changes, and random logs."""
+        """Yield logs to compare rules on: logs on which a rule fires, the same with one or two changes, random logs."""
         bases = self.bases()
         for base in bases:
             yield self._timed(base)

@@ -216,7 +216,7 @@ class TableLayout:
         self.filled: set[tuple[str, str]] = set()
 
     def copy(self) -> TableLayout:
-        """Return a layout that does not change with this one."""
+        """Return an independent copy of this layout."""
         other = TableLayout(self._attributes)
         other.firsts, other.types, other.filled = {**self.firsts}, {**self.types}, {*self.filled}
         return other

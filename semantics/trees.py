@@ -215,7 +215,7 @@ class Operator:
 
     @property
     def plain(self) -> bool:
-        """Return whether its nodes have operands and no other fields."""
+        """Return whether the nodes of this operator have operands and no other fields."""
         return bool(self.node.operands) and self.node.operands == getattr(self.node, "__match_args__", ())
 
     def instances(self) -> tuple[Callable[..., Any], ...]:

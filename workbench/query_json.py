@@ -127,7 +127,7 @@ def _classes_in(hint: Any) -> Iterable[type]:
 
 
 def fields_of(kind: Any) -> Iterable[str]:
-    """Return the names of the fields that JSON always has for a class of nodes."""
+    """Return the names of the fields that the JSON of a node of this class always has."""
     return (field.name for field in fields(kind) if field.name not in LEFT_OUT and not field.metadata.get("optional"))
 
 

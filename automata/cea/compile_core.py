@@ -137,9 +137,10 @@ def selects(t: Transition) -> bool:
 
 
 def guess_position(A: CEA, x: str, budget: Budget) -> CEA:
-    """Give x every possible position in the pairs (complex event, valuation) of A in which x has none.
+    """Return an automaton in which the variable x always has a position.
 
-    Other pairs stay as they are. Raises BudgetExceeded.
+    A pair (complex event, valuation) of A in which x has no position is replaced by a pair for each position of the
+    stream. Other pairs stay as they are. Raises BudgetExceeded.
     """
 
     def successors(state: tuple[int, bool]) -> Iterator[tuple[Label, tuple[int, bool]]]:

@@ -98,7 +98,7 @@ class Expressions:
         self._left = STEPS * limit
 
     def step(self, steps: int) -> None:
-        """Count this many steps against the limit."""
+        """Count this many steps against the limit. Raises BudgetExceeded beyond it."""
         self._left -= steps
         if self._left < 0:
             self._too_large()

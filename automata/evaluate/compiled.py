@@ -103,7 +103,10 @@ def keyed_store(reports_at_last_event: bool, windowed: bool, consuming: bool, as
 
 
 def chain_store(lengths: tuple[int, ...], is_last: bool, consuming: bool, ascending: bool) -> MatchStore:
-    """Make a ChainStore for LAST or NXT of counted events. Raises Unsupported if numba is not installed."""
+    """Return a store for LAST or NXT of counted events, such as LAST(A{60} ; B).
+
+    lengths: the number of events of each kind. Raises Unsupported if numba is not installed.
+    """
     with numba_required():
         from cerify.automata.evaluate.chain_store import ChainStore, EarliestStore, RunsStore
     if not is_last:

@@ -93,7 +93,7 @@ class _Register:
 
 
 class NfabRegisters:
-    """The registers of a query's runs, for the values that its conditions and equivalence tests compare."""
+    """The registers in which a run keeps the values that later conditions and equivalence tests compare."""
 
     def __init__(self, mentioned: Iterable[Attribute], tests: Iterable[str], operations: Operations) -> None:
         self.tests = tuple(tests)

@@ -321,7 +321,7 @@ class BlockEvaluator(Evaluator):
         return {}
 
     def with_columns(self, table: pa.Table, head: dict[str, str]) -> pa.Table:
-        """Add to the saved events the missing columns that the header names; see `columns`."""
+        """Return the table of saved events with the columns added that only the header of the saved state names."""
         return table
 
     @property

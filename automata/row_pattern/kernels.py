@@ -80,7 +80,9 @@ def open_states(start, length, codes, takes, before, ends, open_):  # type: igno
 def find(  # type: ignore[no-untyped-def]
     starts, codes, takes, before, ends, ways, targets, anchors, open_, wanted, numbers, begins, matches, offsets, labels
 ):  # fmt: skip
-    """Write matches until the arrays are full or no match is left; if none is left, numbers[PARTITION] is P.
+    """Search matches, and write them until the arrays are full or no match is left.
+
+    At the end numbers[PARTITION] is the number of partitions.
 
     The search also stops on an error, which concerns the last match written.
     """

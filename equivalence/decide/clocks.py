@@ -191,7 +191,7 @@ def registers_in(marks: Marks) -> list[tuple[int, str]]:
 
 @dataclass(frozen=True)
 class EitherClocked:
-    """Two automata side by side. A configuration is a pair: 0 or 1, and a configuration of that automaton."""
+    """Two automata side by side. A configuration names the automaton, 0 or 1, and has a configuration of it."""
 
     left: ClockedAutomaton
     right: ClockedAutomaton
@@ -288,7 +288,7 @@ UNBOUNDED: Zone = ((0, math.inf), (0, 0))  # now is not after the last event
 
 
 def tightened(zone: Zone, i: int, j: int, bound: Bound) -> Zone | None:
-    """Return the times of a zone at which time i is at most this much after time j; None if there are no such times."""
+    """Restrict a zone: event i is at most `bound` after event j. Return None if no times are left."""
     if bound >= zone[i][j]:
         return zone
     if zone[j][i] + bound < 0:
@@ -326,7 +326,7 @@ def selected(zone: Zone, times: Sequence[int], widest: int) -> Zone:
 
 
 def includes(zone: Zone, other: Zone) -> bool:
-    """Return whether all times of the other zone are times of this one."""
+    """Return whether `zone` has all times that `other` has."""
     return all(a >= b for mine, theirs in zip(zone, other, strict=True) for a, b in zip(mine, theirs, strict=True))
 
 
@@ -438,7 +438,7 @@ class Registers:
 
 @dataclass(frozen=True)
 class ClockedPair:
-    """A state of the search: facts about the stream so far, a set of configurations for each query, and the times."""
+    """A state of the search: facts about the stream, a set of configurations of each automaton, and the times."""
 
     known: tuple[int, ...]
     left: tuple[Config, ...]

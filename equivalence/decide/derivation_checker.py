@@ -228,7 +228,7 @@ class DerivationCheck:
         return kept
 
     def alike_conditions(self, c: Part, d: Part) -> bool:
-        """Return whether two conditions are the same up to how they are written."""
+        """Return whether two conditions differ only in the order or repetition of parts, or in units."""
         match c, d:
             case str(), str():
                 return c == d

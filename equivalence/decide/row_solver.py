@@ -654,7 +654,7 @@ class Solver:
         return bool(asked.answer(asked.rows.collect_literals(fact.rows, fact.first, fact.last)) == z3.unsat)
 
     def tables(self, word: Word) -> Iterator[Stream]:
-        """Yield tables of one partition that may have a word; tables without NULLs and with small numbers come first."""
+        """Yield tables of one partition that may have a word; those without NULLs and with small numbers come first."""
         asked = _Question(SymbolicRows(self.clauses, self.schema, len(word), exact=True))
         known = asked.rows.collect_literals(word, True, True)
         for simpler in asked.simpler():

@@ -69,8 +69,9 @@ class CelProfile:
 
     @cached_property
     def choices(self) -> tuple[tuple[list[str], list[int]], tuple[list[str], list[int]]]:
-        """Return the operators with their cumulative weights: first the operators that a formula of two nodes can have,
-        then all.
+        """Return two lists of operators with their cumulative weights: the operators with one operand, and all.
+
+        Only the first can stand in a formula of two nodes.
         """
         narrow = [(name, weight) for name, weight in self.operators if name not in BINARY]
         return _cumulative(narrow), _cumulative(self.operators)

@@ -205,7 +205,7 @@ class Rule:
 
 @cache
 def rules() -> tuple[Rule, ...]:
-    """Return the laws that hold as rewriting rules, in each direction that needs no new names.
+    """Return rewriting rules made of the true laws. A law gives a rule for each direction that needs no new names.
 
     No rule introduces derived operators: A ; A does not become A{2}.
     """

@@ -277,7 +277,7 @@ class Derived(_Node):
         return iter(())
 
     def load(self) -> int:
-        """Return a number that grows with the fields; shrinking lowers it."""
+        """Return how far the operator's fields are from the simplest ones; shrinking a query lowers this number."""
         return 0
 
 

@@ -100,51 +100,51 @@ class RelativePlus(_Unary):
 
 
 class ExpressionOr(_Binary):
-    """E or F (a)."""
+    """E or F (vldb92, 2.3, item a)."""
 
     WORD: ClassVar[str] = "Or"
 
 
 class AnyEvent(_Node):
-    """any: every event but the start event (b)."""
+    """any: every event but the start event (vldb92, 2.3, item b)."""
 
 
 class Prior(_Nary):
-    """prior(E, F): F after E, where F may have begun before E (c, d)."""
+    """prior(E, F): F after E, where F may have begun before E (vldb92, 2.3, items c, d)."""
 
 
 class Sequence(_Nary):
-    """sequence(E, F): F at the event just after an event of E (e)."""
+    """sequence(E, F): F at the event just after an event of E (vldb92, 2.3, item e)."""
 
 
 class First(_Node):
-    """first: the first event of the history (f)."""
+    """first: the first event of the history (vldb92, 2.3, item f)."""
 
 
 class Pipe(_Binary):
-    """E | F: F on the history of the events at which E takes place (g)."""
+    """E | F: F on the history of the events at which E takes place (vldb92, 2.3, item g)."""
 
 
 class Nth(_Counted):
-    """<n> E: the n-th event of E (h)."""
+    """<n> E: the n-th event of E (vldb92, 2.3, item h)."""
 
 
 class EveryNth(_Counted):
-    """every <n> E: the n-th, 2n-th, ... event of E (i)."""
+    """every <n> E: the n-th, 2n-th, ... event of E (vldb92, 2.3, item i)."""
 
 
 class After(_Binary):
-    """F / E: F in the history after the first event of E (j)."""
+    """F / E: F in the history after the first event of E (vldb92, 2.3, item j)."""
 
 
 class ExpressionBetween(_Binary):
-    """F /+ E: F in each of the histories into which the events of E cut the history (k)."""
+    """F /+ E: F in each of the histories into which the events of E cut the history (vldb92, 2.3, item k)."""
 
     WORD: ClassVar[str] = "Between"
 
 
 class FirstAfter(_Node):
-    """firstAfter(E1, E2, F): E2 relative to the last E1, with no F in between (l)."""
+    """firstAfter(E1, E2, F): E2 relative to the last E1, with no F in between (vldb92, 2.3, item l)."""
 
     operands: ClassVar = ("opening", "event", "closing")
     opening: Expression
@@ -153,19 +153,19 @@ class FirstAfter(_Node):
 
 
 class Before(_Unary):
-    """before(E): every event after an event of E (m)."""
+    """before(E): every event after an event of E (vldb92, 2.3, item m)."""
 
 
 class Happened(_Unary):
-    """happened(E): the first event of E and every event after it (n)."""
+    """happened(E): the first event of E and every event after it (vldb92, 2.3, item n)."""
 
 
 class Prefix(_Unary):
-    """prefix(E): every event after which E can still take place (o)."""
+    """prefix(E): every event after which E can still take place (vldb92, 2.3, item o)."""
 
 
 class ExpressionSeries(_Binary):
-    """E * T: T, if E takes place at every event before it (p)."""
+    """E * T: T, if E takes place at every event before it (vldb92, 2.3, item p)."""
 
     WORD: ClassVar[str] = "Series"
 

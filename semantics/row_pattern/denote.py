@@ -214,8 +214,9 @@ class Meaning:
                 assert_never(p)
 
     def iterations(self, p: rows.Quantified, w: Labelling) -> Iterator[Labelling]:
-        """Yield the labellings by iterations of p. After each iteration p may stop or go on; the preferred choice comes
-        first.
+        """Yield the labellings that extend w by iterations of p: after each one, p may stop or go on.
+
+        The preferred choice comes first.
 
         Once the least number of iterations is reached, an iteration without rows is the last one, unless their number
         is bounded (see RowReading). The stack is explicit, because a match may be too long for Python's.

@@ -141,7 +141,7 @@ class RowOutput:
 
     @cached_property
     def place(self) -> dict[int, tuple[list[Row], int]]:
-        """Return, for each position, the rows of its partition and the index of its row among them."""
+        """Return, for the position of each row, the rows of its partition and its index among them."""
         found: dict[int, tuple[list[Row], int]] = {}
         for places in self.partitions:
             partition = [self.table[place] for place in places]
@@ -254,7 +254,10 @@ def labels_of(match: NumberedMatch) -> tuple[str, ...]:
 
 
 def condition_text(made: RowOutput, A: str, frame: Frame, outcome: str = "") -> str:
-    """Return the text of a variable's condition with the values that it looks up. outcome: a text between the two."""
+    """Return the text of a variable's condition, followed by the values of the columns that it looks up.
+
+    outcome: a text to put between the two, such as "is false".
+    """
     condition = next(one.condition for one in made.clause.define if one.variable == A)
     found = (value(e, frame) for e in rows.lookups(made.q.conditions[A]))
     values = zip(map(show_expression, rows.lookups(condition)), found, strict=True)

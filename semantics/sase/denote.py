@@ -553,8 +553,9 @@ class SaseDefinition:
         return bool(chosen) and chosen[-1][0] == len(self.pattern) - 1 and any(self.stops(chosen, len(self.S)))
 
     def stops(self, chosen: Chosen, until: int) -> Iterator[int]:
-        """Yield the positions up to `until` before which the current component may end; for a Kleene plus there are
-        several.
+        """Yield the positions, up to `until`, before which the current component may end.
+
+        A Kleene plus may end before several positions.
         """
         k, last = chosen[-1]
         if not self.pattern[k].kleene:

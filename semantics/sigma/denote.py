@@ -268,7 +268,9 @@ class LogOfRules:
     def measure(
         self, rule: SigmaCorrelation, window: list[AlertOccurrence], of_p: list[AlertOccurrence]
     ) -> tuple[float | None, tuple[int, ...]]:
-        """Return the number that the condition compares (None if there is none), and the events of an alert.
+        """Return the number in a window that a correlation's condition compares, and the events that an alert has.
+
+        The number is None if there is none, as for an average of no values.
 
         of_p: the occurrences at the end of the window.
         """

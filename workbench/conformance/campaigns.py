@@ -480,7 +480,9 @@ class KnownDisagreements:
                     self.present.add((example.cause, form(plan.language, example.query)))
 
     def has(self, d: Disagreement, operations: QueryOperations[Any]) -> bool:
-        """Return whether some unchanged example has the same cause as a disagreement and a query of the same form."""
+        """Return whether a disagreement is known: an example with its cause and a query of its form is still answered
+        as before.
+        """
         return (str(cause(d, operations)), form(operations, d.phi)) in self.present
 
     @property

@@ -485,7 +485,7 @@ class Identification:
         return any(self.predictor.answer(question, c) == "error" for c in near)
 
     def look_everywhere(self, stage: Stage, best: Choices, first: int) -> None:
-        """Ask some long questions with each query of a stage, also questions that all values of its axes answer alike.
+        """Ask some long questions with each query of a stage, even if all values of its axes predict the same answer.
 
         A wrong answer shows that the engine has a meaning that none of the values describes. first: the number of the
         first answer about the stage.

@@ -103,7 +103,7 @@ class Watch:
         return share * self.seconds - (self.clock() - self._started)
 
     def part(self, share: float) -> Watch:
-        """Return a watch for this share of the seconds that are left."""
+        """Return a new watch that has this share of the seconds that this one has left."""
         return Watch(share * self.seconds_left(), stopped=self.stopped, clock=self.clock)
 
     def check(self, share: float = 1.0) -> None:

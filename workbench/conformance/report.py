@@ -548,7 +548,7 @@ def rows_of(result: CaseResult) -> list[Row]:
 
 
 def reasons(report: Report) -> Iterator[tuple[Outcome, str, list[str]]]:
-    """Yield each outcome other than passed and failed, each reason for it, and the ids of its cases."""
+    """Group the cases that neither passed nor failed: yield an outcome, a reason, and the ids of these cases."""
     groups: dict[tuple[Outcome, str], list[str]] = {}
     for result in report.results:
         groups.setdefault((result.outcome, result.detail), []).append(result.case.id)

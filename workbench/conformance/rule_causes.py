@@ -40,7 +40,7 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 
 @dataclass
 class RuleInquiry:
-    """The search for the choices by which an engine answers one rule.
+    """The search for the choices of meaning that explain an engine's answers about one rule.
 
     results: the results on the rule's test logs. asked: the results on further logs.
     alike: for each choice of the guess, the choices that no known log distinguishes from it. rivals: guesses that no

@@ -369,7 +369,7 @@ class Explainer(ABC, Generic[E]):
         """Return an explanation in the form that users see."""
 
     def overview(self, views: Sequence[ExplanationView]) -> Drawing:
-        """Return one drawing of all these matches."""
+        """Return one drawing that shows the matches of all these explanations."""
         from cerify.draw.timeline import Row
 
         rows = {

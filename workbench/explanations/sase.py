@@ -78,7 +78,10 @@ class FormulaEvidence:
         self.runs = runs
 
     def why(self, label: nfab.NfabLabel, now: NfabConfiguration) -> tuple[str, ...]:
-        """Return the facts that make the formula of this edge true or false in configuration `now`, each once."""
+        """Return the facts that make the formula of an edge true or false at this step of a run, each fact once.
+
+        label: the name of the edge's formula. now: the state of the run, with its current event and its buffer.
+        """
         return tuple(dict.fromkeys(self._theta(label, now)))
 
     def _theta(self, label: nfab.NfabLabel, now: NfabConfiguration) -> Iterator[str]:

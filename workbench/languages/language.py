@@ -775,7 +775,7 @@ class Deciders(LanguagePart[F]):
     """Whether two queries of the language are compared directly, without formulas of CEL."""
 
     def is_compared_by_cel(self) -> bool:
-        """Return whether queries of the language may have formulas of CEL for comparison with other languages."""
+        """Return whether queries are translated to CEL when they are compared with queries of other languages."""
         own = type(self)
         return own.in_cel is not Deciders.in_cel or own.formula_to_compare is not Deciders.formula_to_compare
 

@@ -147,7 +147,7 @@ def number_columns(number: int) -> tuple[Decimal | None, str]:
 
 
 def counts(numbers: NDArray[Any]) -> dict[str, pa.Array]:
-    """Return numbers of matches as columns of an answer."""
+    """Convert numbers of matches, one for each stream, to the columns of an answer with output="count"."""
     if numbers.dtype != object:
         return {
             "count": pa.array(numbers).cast(pa.decimal128(DIGITS, 0)),

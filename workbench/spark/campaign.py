@@ -120,7 +120,7 @@ NAME = re.compile(r"(\d+)-(\d+)\.parquet")
 
 @dataclass(frozen=True)
 class Folder:
-    """The files of a campaign."""
+    """The folder in which a campaign on Spark keeps its plan, its finished ranges of cases, and its report."""
 
     path: Path
 
@@ -600,7 +600,7 @@ def row_of(
     name: str,
     verdict: Verdict,
 ) -> dict[str, Any]:
-    """Return a case as a row of VERDICTS. The query is null if none could be generated."""
+    """Return a case and its verdict as a row of the table VERDICTS. The query is null if none could be generated."""
     why = None
     if (
         output is not None

@@ -83,7 +83,9 @@ class Cuts:
 
 
 def cuts_of(df: DataFrame, columns: Columns, reach: ReachBounds, parts: int) -> Cuts | None:
-    """Return cuts into at most `parts` chunks that read fewer foreign events than there are events.
+    """Cut the events into at most `parts` chunks; a chunk also reads the events before it that its matches may need.
+
+    These additional events are in all fewer than the events themselves.
 
     Return None if the reach has a width on an attribute other than the first one that orders the events.
     """
@@ -149,7 +151,7 @@ def place_of(df: DataFrame, columns: Columns) -> Column:
 
 
 def in_chunks(df: DataFrame, columns: Columns, cuts: Cuts) -> DataFrame:
-    """Return each row in all chunks that read it, with one sorted partition for each chunk."""
+    """Copy each row to all chunks that read it; return a data frame with one sorted partition for each chunk."""
     chunk, last = spread(place_of(df, columns), cuts.starts, cuts.lows)
     if cuts.lows == cuts.starts:
         # Without foreign events no row is copied, so `explode` is spared.
@@ -186,7 +188,7 @@ def _sampled(df: DataFrame, place: Column, parts: int) -> tuple[list[OrderValue]
 
 
 def starts_of(sample: list[OrderValue], parts: int) -> list[OrderValue]:
-    """Return at most `parts` - 1 places that cut the sample into equal parts, all after its first place."""
+    """Return the places at which at most `parts` equal parts of a sorted sample begin, except the first part."""
     cuts = sorted({sample[len(sample) * c // parts] for c in range(1, parts)}) if sample else []
     return [place for place in cuts if place > sample[0]]
 

@@ -158,7 +158,7 @@ class Resumable(SparkRun):
 
 
 class Compiled(ABC):
-    """A compiled query, which its runs share."""
+    """A compiled query, which can start runs (evaluations of one stream each) that share its automaton."""
 
     @abstractmethod
     def start(self) -> Resumable:
@@ -207,7 +207,7 @@ class ResumableCel(CelRun, Resumable):
 
 
 class CompiledCel(Compiled):
-    """A formula with its automaton, given an evaluator that has read nothing."""
+    """A compiled formula of CEL. evaluator: an evaluator of the formula that has read nothing."""
 
     def __init__(self, evaluator: CompiledCelEvaluator) -> None:
         self._evaluator = evaluator
@@ -241,7 +241,7 @@ class CompiledCel(Compiled):
 
 
 def is_memoryless(A: CEA) -> bool:
-    """Return whether a match depends on no events before its first, and is reported at its last event.
+    """Return whether a match depends only on events from its first to its last, where it is reported.
 
     This holds if a run without marks stays in an initial state, whatever it reads. Then, after a gap longer than every
     window on values, the automaton is in the state of a new one.

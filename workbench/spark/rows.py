@@ -145,7 +145,7 @@ class SparkRows:
 
 @dataclass(frozen=True)
 class RowsOfKeys:
-    """Consecutive rows of some keys, with the table of their events, one stream after the other.
+    """Consecutive rows of the input, in which the streams of several keys follow each other, with their events.
 
     firsts: int64 [streams], the first row of each stream. before: the number of earlier rows in the stream of row 0.
     classes: the classes of the events, or None.
