@@ -60,6 +60,7 @@ SAMPLE = 120  # failing cases on which choices are compared
 COMPARED = 60  # answers to failing cases, and as many right ones, on which each choice is compared with its rivals
 UNPASSED = 6  # answers that one of the choices must predict if the engine passed no case
 SHOWN = 3  # causes of a defect that are listed
+CLIMBING = 0.6  # the share of the time for a search over all answers, if no further questions can be asked
 EARLY = 0.25  # the share of the time for a first search for choices that give many wrong answers
 FEATURES = 40  # features whose cheapest wrong answers suggest such choices
 
@@ -364,21 +365,27 @@ def defects_behind(
 def _suggest(peeler: Peeler, choices: Choices, failures: Sequence[CaseResult], results: Sequence[CaseResult]) -> None:
     """For a part of the time, look for choices that predict many wrong answers, and ask the engine about them."""
     failing, answered = ([one for one in some if one.case.language == choices.language] for some in (failures, results))
-    if always_empty(answered) or not choices.passed:
+    judge, asks = ChoiceScorer(choices, answered), choices.language in STAGES
+    if always_empty(answered) or not (choices.passed or (not asks and len(failing) > 1)):
         return
-    choices.watch = peeler.watch.part(EARLY)
+    choices.watch = peeler.watch.part(EARLY if asks else CLIMBING)
     try:
-        likely = likely_causes(choices, failing, answered)
-        if likely and choices.language in STAGES:  # further questions may contradict what many cases suggest
-            inquiry, judge = Inquiry(peeler, choices, min(failing, key=_cost).case), ChoiceScorer(choices, answered)
-            likely = inquiry.settle(judge, likely)
-            choices.alike |= {choice: tuple(judge.alike(choice, likely)) for choice in likely}
-        choices.settled = likely
+        if asks:  # further questions may contradict what many cases suggest
+            if likely := likely_causes(choices, failing, answered):
+                likely = Inquiry(peeler, choices, min(failing, key=_cost).case).settle(judge, likely)
+                choices.alike |= {choice: tuple(judge.alike(choice, likely)) for choice in likely}
+            choices.settled = likely
+        else:
+            judge.climb()
     except DiagnosisStopped:
         pass
     except KeyboardInterrupt as error:
         peeler.stop(error)
     finally:
+        if not asks:  # of a climb without an end the first choices, which explain most, are kept
+            choices.watch = Watch()
+            choices.settled = judge.confirm(judge.climbed)
+            choices.alike |= {choice: tuple(judge.alike(choice, choices.settled)) for choice in choices.settled}
         choices.watch = peeler.watch
 
 
@@ -450,7 +457,7 @@ def _standing(
     inquiry = Inquiry(peeler, choices, kernels[0].origin.case)
     smallest = [kernel.result for kernel in kernels]
     asks = choices.language in STAGES
-    stands = _settle_choices(inquiry, kernels, failing, choices, answered) if asks else []
+    stands = _settle_choices(inquiry, kernels, failing, choices, answered) if asks else list(choices.settled)
     judge = ChoiceScorer(choices, [*answered, *smallest, *inquiry.asked], _unexplained(choices, stands, kernels))
     choices.alike |= {choice: tuple(judge.alike(choice, stands)) for choice in stands}  # if time runs out below
     choices.settled = stands or choices.settled
@@ -473,9 +480,10 @@ def _standing(
     blamed = _unexplained(choices, stands, kernels)
     stands = [choice for choice in stands if not _is_refuted(choices, choice, kernels, blamed)]
     stands = [choice for choice in stands if not _is_limit_elsewhere(choices, choice, kernels, blamed)]
-    if not choices.passed:  # no right answer can contradict a choice, so it needs many wrong answers
+    if not choices.passed:  # no right answer can contradict a choice, so it needs several wrong answers
+        # If no further questions can be asked, two answers are enough: the choices that give them too are listed.
         many = any(len(judge.weigh(choice, stands).for_) >= UNPASSED for choice in stands)
-        stands = stands if many else []  # the answers that one predicts test the others, as right answers would
+        stands = stands if many or (not asks and len(failing) > 1) else []
     choices.banned -= set(stands)  # a choice rejected alone may be accepted with those that `identify` found
     suite = ChoiceScorer(choices, answered)
     choices.silent -= {name for name in choices.silent if _is_silence_explained(choices, name, stands, failing)}
@@ -725,6 +733,8 @@ def _group_kernels(
         stopped = peeler.stopped
         chosen = chosen or [choice for choice in choices.settled if choice not in choices.banned]
     watch, choices.watch = choices.watch, Watch()  # the findings are grouped without a time limit
+    if stopped and not peeler.watch.interrupted:
+        found = _split_by_choice(found, chosen, choices, failing)
     groups = [replace(one, stopped="" if one.choice else stopped) for one in _together(found, chosen, choices)]
     choices.watch = watch
     suite = ChoiceScorer(choices, answered)

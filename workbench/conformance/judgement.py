@@ -222,6 +222,7 @@ class ChoiceScorer:
         self.answers: list[AnsweredCase] = []
         self._bearing: dict[str, list[AnsweredCase]] = {}
         self._known: set[int] = set()
+        self.climbed: list[Choice] = []
         self.add(self.results)
 
     def add(self, results: Iterable[CaseResult]) -> None:
@@ -303,21 +304,31 @@ class ChoiceScorer:
         """Return choices that together explain the most answers, by a greedy search: each further choice must explain
         one more.
 
-        Some choices have an effect only together, so no smallest case suggests them.
+        Some choices have an effect only together, so no smallest case suggests them. `climbed` has the choices found so
+        far, the strongest first, in case time runs out.
         """
         taken: dict[str, str] = {}
         right = {id(one): self.expected(one, ()) == one.given for one in self.answers}
         while True:
-            gains: dict[Choice, int] = {}
+            fixed: dict[Choice, int] = {}
             for axis, value in self.choices:
                 if taken.get(axis) != value:
                     beside = [*({**taken, axis: value}).items()]
-                    about = self.bearing(axis)
-                    gains[axis, value] = sum((self.expected(o, beside) == o.given) - right[id(o)] for o in about)
-            best = max(gains, key=gains.__getitem__, default=None)
+                    wrong = (o for o in self.bearing(axis) if not right[id(o)])
+                    fixed[axis, value] = sum(self.expected(o, beside) == o.given for o in wrong)
+            gains: dict[Choice, int] = {}
+            # A choice gains at most the wrong answers that it fixes, so right answers are predicted for few choices.
+            for axis, value in sorted(fixed, key=fixed.__getitem__, reverse=True):
+                if fixed[axis, value] < max([1, *gains.values()]):
+                    break
+                beside = [*({**taken, axis: value}).items()]
+                lost = sum(right[id(o)] and self.expected(o, beside) != o.given for o in self.bearing(axis))
+                gains[axis, value] = fixed[axis, value] - lost
+            best = max((choice for choice in fixed if choice in gains), key=gains.__getitem__, default=None)
             if best is None or gains[best] <= 0:
                 return list(taken.items())
             taken[best[0]] = best[1]
+            self.climbed = list(taken.items())
             # The axis cannot change any other answer.
             right |= {id(o): self.expected(o, list(taken.items())) == o.given for o in self.bearing(best[0])}
 

@@ -206,7 +206,7 @@ class Defect:
         """
         described = self.description and not self.description.startswith((NONE_FOUND, PERHAPS))
         shown = bool(described) or self.kind in UNANSWERED.values()
-        return bool(self.causes) or (shown and not self.stopped)
+        return bool(self.causes) or self.kind == "error" or (shown and not self.stopped)
 
     @property
     def likeliest(self) -> tuple[str, str] | None:

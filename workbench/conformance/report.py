@@ -209,10 +209,16 @@ NAMED = 6  # ids of cases that are listed for a defect
 
 
 def opening(report: Report) -> str:
-    """Return the run in one sentence: how many defects explain how many failing cases."""
+    """Return the run in one sentence: how many defects explain how many failing cases.
+
+    If time ran out, groups of failing cases that were not diagnosed may be one defect, so they are not called defects.
+    """
     failing = len(report.failing) - report.totals["not_run"]
     if not failing:
         return "no failing case"
+    if open_ := [defect.stopped for defect in report.defects if defect.stopped and not defect.is_explained]:
+        groups = plural(len(report.defects), "group")
+        return f"{groups} of {plural(failing, 'failing case')}, not all diagnosed: {open_[0]}"
     text = f"{plural(len(report.defects), 'defect')} in {plural(failing, 'failing case')}"
     return f"{text}, {len(report.unexplained)} of them unexplained" if report.unexplained else text
 

@@ -44,7 +44,7 @@ from cerify.conformance.defects import (
     thinned,
 )
 from cerify.conformance.judgement import Choice, Choices, ChoiceScorer, operators_in, silent_operators
-from cerify.conformance.model import ASKED, Case, CaseResult, Defect
+from cerify.conformance.model import ASKED, Case, CaseResult, Defect, Report
 from cerify.conformance.oracle import Oracle, SecondOpinionIn, second_opinion, stream_of
 from cerify.conformance.peeling import (
     ABSENT,
@@ -56,7 +56,7 @@ from cerify.conformance.peeling import (
     elements,
     without,
 )
-from cerify.conformance.report import cases_text, cause_text, title
+from cerify.conformance.report import cases_text, cause_text, opening, title
 from cerify.conformance.rule_causes import MOST_ASKED, NONE_FOUND, RuleInquiry, defects_of_rules
 from cerify.conformance.run import ALIKE, judge_all_again, judged_again, reconsidered, same_error, search
 from cerify.equivalence.differential import CampaignPlan, judge
@@ -313,6 +313,33 @@ def test_where_a_rule_has_no_right_answer_several_wrong_ones_give_the_cause_and_
     assert not any(result.outcome == "passed" for result in results)
     assert [f"{c.axis}={c.value}" for defect in found for c in defect.causes] == ["temporal-default=one-rule"]
     assert not any(defect.causes for defect in defects_of_rule(engine, rule, "a")[0])
+
+
+def test_two_wrong_answers_of_which_each_has_a_choice_of_its_own_give_both() -> None:
+    """Without a right answer no cause was named, however clear the two answers are."""
+    rule = RULE.format("event_count", ", group-by: [Host], condition: {eq: 1}")
+    engine = {"null_groups": "joined", "alerts": "last"}
+    found, _ = defects_of_rule(engine, rule, "a", "b")
+    assert [defect.likeliest for defect in found] == [("null_groups", "joined")]
+
+
+def test_all_choices_of_a_converter_are_named_even_if_no_case_could_be_made_smaller() -> None:
+    """The search for smaller cases used up the time, and no choice was named of a converter that has sixteen."""
+    engine = {
+        "window": "unlimited",
+        "null_groups": "joined",
+        "alerts": "last",
+        "counted": "matches",
+        "absent": "unknown",
+    }
+    claims = claims_of_json({"sigma": {"output": ["groups"]}}, "sigma")
+    known = [claims.restrict_case(case) for case in load("sigma") if case.feature == "event_count"]
+    results = [recorded_by("sigma", engine, case) for case in known]
+    peeler = Peeler(lambda case, query, S: recorded_by("sigma", engine, case))
+    stop = lambda *_: peeler.watch.stop("the search stopped after 1 s")  # noqa: E731
+    found = defects_behind(peeler, [r for r in results if r.outcome == "failed"], results, stop)
+    assert {d.likeliest for d in found} == set(engine.items())
+    assert all(defect.is_explained for defect in found)
 
 
 @pytest.mark.thorough
@@ -584,6 +611,11 @@ def test_wrong_matches_without_a_cause_are_not_called_explained() -> None:
     assert not replace(defect, description="perhaps seq=strict, which").is_explained
     assert replace(defect, description="the engine gives no match in any of its answers").is_explained
     assert replace(defect, kind="timeout").is_explained
+    stopped = replace(defect, stopped="the search stopped after 60 s")
+    assert not replace(stopped, kind="timeout").is_explained
+    assert replace(stopped, kind="error").is_explained  # the message is the cause
+    report = Report("e", "1", "s", [result, result], [stopped, stopped], 0, 1.0)
+    assert opening(report) == "2 groups of 1 failing case, not all diagnosed: the search stopped after 60 s"
     assert title(defect) == "seq"
     assert title(replace(defect, operators=())) == "no operator to blame"
 
