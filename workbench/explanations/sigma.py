@@ -58,6 +58,7 @@ from cerify.semantics.sigma.syntax import (
 from cerify.semantics.values import Microseconds, kind, show_seconds, show_time, time_at
 
 NEAREST = 3  # the most nearest alerts that are listed
+MOST_RANGES = 10  # the most runs of positions that a line lists
 NEAR_EVENTS = 20  # the events on each side of an event among which the nearest to a rule is searched
 MOST_EARLIER = 500  # the most occurrences of a group for which a longer timespan is tried
 BEFORE_ALL = -(10**18)  # in microseconds
@@ -103,7 +104,10 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
         here = [a for a in self.alerts if a.at == at and set(a.events) == C]
         if here:
             return SigmaAnswer(C, at, here[0], tuple(self._why(here[0])))
-        near = sorted(self.alerts, key=lambda a: (len(C.symmetric_difference(a.events)), abs(a.at - at), a.events))
+        sharing = [alert for alert in self.alerts if C.intersection(alert.events)]
+        near = sorted(
+            sharing, key=lambda a: (-len(C.intersection(a.events)), len(set(a.events) - C), abs(a.at - at), a.events)
+        )
         return SigmaAnswer(C, at, None, tuple(self.why_not(at, C)), tuple(near[:NEAREST]))
 
     def all(self, request: Request) -> Listing[SigmaAnswer]:
@@ -133,6 +137,8 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
         heading = "why" if raised else "what is in the way"
         parts: tuple[ExplanationPart, ...] = (ExplanationPart(heading, lines=found.reasons),) if found.reasons else ()
         parts += nearest("", (a.events for a in found.nearest), found.events)
+        if not raised and not found.nearest:
+            parts += (ExplanationPart("nearest matches", lines=("none: no alert has any of these events",)),)
         places = tuple(sorted(found.events))
         return ExplanationView(sentence, raised, places, found.at, label, parts, Drawing(tuple(rows)), True)
 
@@ -474,10 +480,15 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
             if others := [o for o in some if o.at <= at and begin <= o.time <= t]:
                 yield f"other groups at the same time: {self._by_groups(rule, others)}"
         for i, part in enumerate(rule.rules):
-            near = [a for a in self.log.alerts(part) if a.at <= at and begin <= (self.log.times[a.at] or t + 1) <= t]
-            for alert in [a for a in near if self._could_be_of(rule, i, a, here)][-NEAREST:]:
-                for said in self._lacking(rule, i, alert):
-                    yield f"left out: event {alert.at}, {said}"
+            times = ((alert, self.log.times[alert.at]) for alert in self.log.alerts(part) if alert.at <= at)
+            near = [alert for alert, time in times if time is not None and begin <= time <= t]
+            lacking: dict[str, list[int]] = {}
+            for alert in near:
+                for said in self._lacking(rule, i, alert) if self._could_be_of(rule, i, alert, here) else ():
+                    lacking.setdefault(said, []).append(alert.at)
+            for said, places in lacking.items():
+                verb = "which have" if len(set(places)) > 1 else "which has"
+                yield f"left out: {_places_by_ranges(places)}, {said.replace('which has', verb)}"
 
     def _reached(self, rule: SigmaCorrelation, i: int, window: list[AlertOccurrence], since: Microseconds) -> int:
         """Return how many rules that occur in the window from `since` on can be combined with a later rule i."""
@@ -686,6 +697,20 @@ def _places(places: list[int], values: Mapping[int, str] = {}) -> str:
     more = f" and {len(different) - 10} more" if len(different) > 10 else ""
     said = (f"{p} ({values[p]})" if p in values else str(p) for p in different[:10])
     return f"event{'s' * (len(different) != 1)} {', '.join(said)}{more}"
+
+
+def _places_by_ranges(places: list[int]) -> str:
+    """Return events as text, three or more in a row by the first and the last, such as `events 0 to 4, 7`."""
+    ranges: list[list[int]] = []
+    for place in sorted(set(places)):
+        if ranges and ranges[-1][-1] == place - 1:
+            ranges[-1].append(place)
+        else:
+            ranges.append([place])
+    said = [f"{some[0]} to {some[-1]}" if len(some) > 2 else ", ".join(map(str, some)) for some in ranges]
+    left = sum(map(len, ranges[MOST_RANGES:]))
+    more = f" and {left} more" if left else ""
+    return f"event{'s' * (len(set(places)) != 1)} {', '.join(said[:MOST_RANGES])}{more}"
 
 
 def _values(values: object) -> str:

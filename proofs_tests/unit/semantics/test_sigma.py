@@ -1341,8 +1341,28 @@ def test_only_events_that_could_be_of_the_group_are_left_out_for_an_absent_field
     log.write_text("".join(lines), encoding="utf-8")
     said = run("explain", str(rule), str(log), "--at", "3")[1]
     assert "a: it occurs at event 1, which has no value of host" in said
-    left_out = re.findall(r"left out: event (\d), which has no value of (\w+)", said)
-    assert left_out == [("1", "host"), ("2", "host"), ("2", "user")]
+    left_out = re.findall(r"left out: (.*), which ha(?:s|ve) no value of (\w+)", said)
+    assert left_out == [("events 1, 2", "host"), ("event 2", "user")]
+
+
+def test_all_events_that_lack_a_value_are_listed_and_the_nearest_alerts_share_events(tmp_path: Path, run: Run) -> None:
+    """Of five events without a user the last alone was named; and alerts were near that share no event."""
+    rule, log = tmp_path / "rule.yml", tmp_path / "log.jsonl"
+    body = {"type": "event_count", "rules": ["a"], "group-by": ["user"], "timespan": "9s", "condition": {"gte": 2}}
+    rule.write_text(rules(body), encoding="utf-8")
+    users = [None] * 5 + ["x", "y", None, "y", "z", "y"]
+    events = [{"type": "event", "time": t, "kind": "a", **({"user": u} if u else {})} for t, u in enumerate(users)]
+    log.write_text("".join(json.dumps(event) + "\n" for event in events), encoding="utf-8")
+    said = run("explain", str(rule), str(log), "--at", "9")[1]
+    assert "left out: events 0 to 4, 7, which have no value of user" in said
+    said = run("explain", str(rule), str(log), "--match", "8,9")[1]
+    assert said.partition("nearest matches\n")[2].split("\n")[:2] == [
+        "  {6, 8}: with 6 and without 9",
+        "  {6, 8, 10}: with 6, 10 and without 9",
+    ]
+    said = run("explain", str(rule), str(log), "--match", "5,9")[1]
+    assert "nearest matches\n  none: no alert has any of these events" in said
+    assert "nearest" not in run("explain", str(rule), str(log), "--match", "6,8")[1]
 
 
 @pytest.mark.parametrize(
