@@ -169,7 +169,9 @@ def vectors(automaton: MarkedDFA, states: int | None = None, budget: Budget = Bu
             for end in {unmarked(word) for word in automaton.characterizing}:
                 found.add((*begin, *middle, *end))
                 if len(found) > budget.matches:
-                    raise BudgetExceeded(f"the test needs more than {budget.matches} streams; take fewer states")
+                    raise BudgetExceeded(
+                        f"the test needs more than {budget.matches} streams; give a smaller number of states"
+                    )
     beginnings = {word[:length] for word in found for length in range(len(word))}
     return sorted(found - beginnings, key=lambda word: (len(word), word))
 
@@ -227,14 +229,17 @@ class KeyedTest:
             if word and self.is_real(word):
                 found.add(word)
             if len(found) > budget.matches:
-                raise BudgetExceeded(f"the test needs more than {budget.matches} streams; take fewer states")
+                raise BudgetExceeded(
+                    f"the test needs more than {budget.matches} streams; give a smaller number of states"
+                )
         return sorted(found, key=lambda word: (len(word), word))
 
     def _middles(self, longest: int, budget: Budget) -> Iterator[Types]:
         count = len(self.automaton.events)
         if count**longest > budget.matches:
             raise BudgetExceeded(
-                f"the test would try {count} kinds of events in each of {longest} places; take fewer states"
+                f"the test would try {count} kinds of events in each of {longest} places; "
+                "give a smaller number of states"
             )
         for length in range(longest + 1):
             yield from product(range(count), repeat=length)

@@ -555,7 +555,7 @@ def cause(d: Disagreement, language: QueryOperations[Any] = CEL) -> Disagreement
 
 
 def shape(left: Answer, right: Answer) -> str:
-    """Return the kinds of difference, such as "missing and position", or the kind of an evaluator's failure."""
+    """Return how two answers differ, such as "missing and position"; for a failure, its kind."""
     if isinstance(left, str) or isinstance(right, str):
         return failure(right) or f"{failure(left)} of the reference"
     return " and ".join(difference_kinds(left, right))

@@ -533,7 +533,7 @@ def _chains(tree: Json) -> list[Chain]:
         case "Unless":
             return [_without(one, tree["right"]) for one in _chains(tree["left"])]
         case other:
-            raise Skip(f"a chain of steps cannot express {other}")
+            raise Skip(f"the engine gets a query as a sequence of steps, which cannot express {other}")
 
 
 def _join(left: Chain, right: Chain, adjacent: bool) -> Chain:

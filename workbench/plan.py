@@ -402,7 +402,7 @@ def _in_batches(
     if isinstance(refused, Unsupported):
         return refused
     if schema is None and language.evaluators.needs_schema(query):
-        return Unsupported("which attribute an argument stands for depends on later events; give a schema")
+        return Unsupported("arguments, as in order(I, 40), name attributes by position; give a schema with their order")
     evaluator = DefinitionEvaluator(language, query, language.evaluators.waits(query), want.options, schema)
     evaluator.needed = attributes_in(language, query)
     return None, evaluator

@@ -79,7 +79,7 @@ def why_not(E: expr.Expression, schema: Schema | None, budget: Budget = Budget()
     """
     whole = inlined(E)
     if whole.variables and schema is None:
-        return Unsupported("the attribute that an argument stands for depends on the whole stream; give a schema")
+        return Unsupported("arguments, as in order(I, 40), name attributes by position; give a schema with their order")
     terms = {X: Attribute(MARK + X) for X in whole.variables}
     ground = tried_with_terms(whole.body, terms, lambda _: False, whole.definitions, order_under(schema), budget)
     return ground if isinstance(ground, Unsupported) else _about_values(ground, whole.variables)
@@ -245,7 +245,7 @@ class ParametricMonitor:
 
     @property
     def states(self) -> frozenset[States]:
-        """Return the distinct tuples of states, one state for each automaton."""
+        """Return the tuples of states that choices of values have, each once; a tuple has a state of each automaton."""
         return frozenset(self._groups)
 
     def __len__(self) -> int:

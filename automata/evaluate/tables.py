@@ -535,9 +535,10 @@ class MatchStore(ABC):
 
     @abstractmethod
     def advance(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[NDArray[np.int64]]:
-        """Read events; yield the roots of the completed sets of complex events, as rows that begin with the position.
+        """Read events; yield arrays of roots, the nodes from which the completed matches can be listed.
 
-        Roots are valid until the next ones are requested. Raises BudgetExceeded.
+        A row for a root begins with the position at which the matches are reported. Roots are valid until the next ones
+        are requested. Raises BudgetExceeded.
         """
 
     @abstractmethod

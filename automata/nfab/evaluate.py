@@ -519,7 +519,7 @@ class NfabSelection:
         self.q, self.reading, self.plan = q, reading, plan
 
     def select(self, state: StatePlan, values: RegisterValues, at: EventContext) -> RegisterValues | None:
-        """Return the values after selecting the event; None if the state does not accept the event (θ_select)."""
+        """Return the register values after a run selects the event; None if its state does not accept it."""
         event, registers = at.event, self.plan.registers
         if not self.passes(state, at):
             return None

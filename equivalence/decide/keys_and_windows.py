@@ -639,7 +639,7 @@ class Reduction:
             case cel.PartitionBy(psi, a):
                 is_projected = any(isinstance(part, cel.Project) for part in subtrees(psi))
                 if not ends and is_projected and not always_bound(psi):
-                    why = "PARTITION BY is around PROJECT, which may leave out all events of a part"
+                    why = "PARTITION BY is around PROJECT, which may hide all events of a part of a match"
                     raise Unsupported(why, phi.span)
                 inner = self.reduced(psi, ends, flat)
                 number, (holds,) = self._register(a)
@@ -730,7 +730,7 @@ class Reduction:
             elif isinstance(c, cel.Disjunction):
                 made.append(self._condition(c, psi, ends))
             elif (equation := equated(c)) is None:
-                raise Unsupported("a filter compares events, but not only by equal keys", c.span)
+                raise Unsupported("a filter compares events by more than equal keys", c.span)
             elif held.issuperset(equation.variables):
                 A, B = equation.variables
                 if equation in by_last:

@@ -452,7 +452,10 @@ class UnaryReading:
         return pred.Comparison("=", pred.Attribute("\0timed"), pred.Constant(True))
 
     def part(self, phi: cel.Within, width: int | float) -> cel.Formula:
-        """Translate a window on a part to variables for the part's first and last event; all its events have a time."""
+        """Translate a window around a part of a match: mark the part's first and last event by variables.
+
+        The translation also requires that all events of the part have a time. Raises NotProved.
+        """
         if self.order == "any" or self.compared.type_of(TIME) == "float" or not width >= 0:
             raise NotProved(
                 "a window is around a part of the match, and its width is negative, or times may decrease or be rounded"
@@ -542,7 +545,7 @@ class UnaryReading:
             elif isinstance(part, cel.Disjunction):
                 made.append(self.condition(part, phi, place))
             elif pair is None:
-                raise NotProved("a filter compares events, but not only by equal keys")
+                raise NotProved("a filter compares events by more than equal keys")
             elif (variables := {str(a.variable) for a in pair}) <= names:
                 if pair in of_last:
                     here = dict.fromkeys(str(a.variable) for a in pair)

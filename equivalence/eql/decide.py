@@ -118,7 +118,10 @@ def with_keys_in_order(query: eql.EqlQuery) -> eql.EqlQuery:
 
 
 def shape_of(query: eql.EqlQuery) -> object:
-    """Return the query without the conditions of its steps, with keys at each step, and `runs=n` as n steps."""
+    """Return what a query has besides the conditions of its steps, in a form that can be compared.
+
+    Keys stand at each step, and `runs=n` is written as n steps.
+    """
     nothing = eql.EventFilter(None, eql.FieldConstant(True))
     body = query.body
     if isinstance(body, eql.EventFilter):

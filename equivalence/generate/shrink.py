@@ -333,8 +333,9 @@ def fewer_names(language: QueryOperations[Q], query: Q, S: Stream) -> Candidates
 
 
 def replacing(index: int, new: V) -> Callable[[V], V]:
-    """Return a function that returns `new` in its call number `index`, counted from 0, and its argument in all other
-    calls.
+    """Return a function that returns its argument, except in its call number `index`, where it returns `new`.
+
+    Calls are counted from 0.
     """
     calls = count()
     return lambda old: new if next(calls) == index else old

@@ -455,8 +455,9 @@ class Rounds(NamedTuple):
 
 
 def rounds_of(phi: Formula) -> Rounds | None:
-    """Return the operand and the numbers of rounds of phi+, phi{n,m} and their contiguous forms; None for other
-    formulas.
+    """Return an iteration (phi+, phi{n,m}, or a contiguous form) as its operand and its numbers of rounds.
+
+    Return None for other formulas.
     """
     if isinstance(phi, Plus | ContiguousPlus):
         return Rounds(phi.phi, 1, None, isinstance(phi, ContiguousPlus))

@@ -207,7 +207,7 @@ class Constraint(_Node):
 
 
 class ExpressionNamed(_Node):
-    """complete(I): the expression named `complete`, with arguments for its parameters."""
+    """complete(I): stands for the expression that is defined as `complete`, with I for its parameter."""
 
     WORD: ClassVar[str] = "Named"
 
@@ -216,7 +216,7 @@ class ExpressionNamed(_Node):
 
 
 class ExpressionDefinition(_Node):
-    """complete(I) := E: the definition of a name."""
+    """complete(I) := E: defines `complete`, with the parameter I, as a name for the expression E."""
 
     WORD: ClassVar[str] = "Definition"
 

@@ -372,7 +372,10 @@ def _regexp_like(text: str, pattern: str) -> bool | None:
 
 @lru_cache(maxsize=1000)
 def searched_pattern(pattern: str) -> str | None:
-    """Return a regular expression for whole texts of which a part matches the pattern; None for an invalid pattern."""
+    """Return a regular expression that matches a whole text if a part of it matches the pattern.
+
+    Return None for a text that is not a pattern.
+    """
     if patterns.flaw(pattern) is not None:
         return None
     start, inner, end = _ANCHORED.fullmatch(pattern).groups()  # type: ignore[union-attr]  # it matches any text
@@ -618,8 +621,9 @@ def columns_in(q: MatchRecognize) -> Iterator[rows.RowColumn]:
 
 @dataclass(frozen=True, slots=True, order=True)
 class NumberedMatch(Match):
-    """A match of rows: `events` are its positions in order, and `match_number` counts the matches of its partition from
-    1.
+    """A match of MATCH_RECOGNIZE: `events` are the positions of its rows, in order.
+
+    match_number: the number of the match in its partition, from 1.
 
     excluded: the rows that the output of ALL ROWS PER MATCH leaves out.
     """

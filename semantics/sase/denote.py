@@ -484,7 +484,7 @@ def bindings(
 
 
 class SaseDefinition:
-    """The definition of the matches of one query over one stream."""
+    """Computes the matches of one query over one stream as the papers define them, without shortcuts."""
 
     def __init__(
         self,

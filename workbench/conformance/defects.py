@@ -257,9 +257,9 @@ def bearing_choices(case: Case, held: Mapping[str, str]) -> dict[str, str]:
 
 
 def choices_behind(case: Case, held: Mapping[str, str]) -> dict[str, str]:
-    """Return which choices of a policy or a reading change the expected matches of a case.
+    """Return the choices of a policy or a reading (held) that change the expected matches of a case.
 
-    If none does, return the choices whose axes matter for the query.
+    If no choice changes them, return the choices whose axes matter for the query.
     """
     known, choices = AXES.get(case.language, {}), Choices(case.language)
     own = {n: {axis.name for axis in known.values() if n in (axis.name, axis.base)} for n in held}

@@ -965,8 +965,9 @@ class Identification:
         return None if wrong else hypothesis
 
     def is_other(self, hypothesis: Choices, rival: Choices) -> bool:
-        """Return whether `rival` is a finding of its own: it predicts some answer differently, or differs in one axis
-        only.
+        """Return whether `rival` must be reported beside the hypothesis.
+
+        It must if it predicts some answer differently, or differs in one axis only.
         """
         return sum(hypothesis[name] != rival[name] for name in hypothesis) < 2 or not self.are_same(hypothesis, rival)
 
@@ -999,8 +1000,9 @@ class Identification:
         return found or [one for one in self.answered if name in REPORTING and self.depends(name, one)]
 
     def depends(self, name: str, one: Answered) -> bool:
-        """Return whether values of an axis predict different answers to a question, if the other axes have the values
-        found so far.
+        """Return whether the answer to a question depends on the value of an axis.
+
+        The other axes have the values found so far.
         """
         values = self.predictor.interpretation.axes[name].values
         return len({self.predictor.answer(one.question, {**self.left[0], name: value}) for value in values}) > 1

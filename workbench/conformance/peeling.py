@@ -119,7 +119,7 @@ class Watch:
             raise AllowanceOver(f"the search for a smaller case stopped after {self.allowance:g} s of processor time")
 
     def stop(self, why: str, interrupted: bool = False) -> None:
-        """End the search; nothing more is searched from now on."""
+        """End the search, for this reason; later calls of `check` raise DiagnosisStopped."""
         self.stopped = self.stopped or why
         self.interrupted |= interrupted
 
@@ -272,9 +272,7 @@ def _bound_otherwise(operations: QueryOperations[Q], query: Q) -> Iterator[Q]:
 
 
 def of_another_type(operations: QueryOperations[Q], query: Q, S: Stream) -> Iterator[tuple[Q, Stream]]:
-    """Yield the query and the stream with one name of the query, and the type of some events, replaced by a new
-    type.
-    """
+    """Yield the query with one of its event types replaced by a new type, and the stream with it for some events."""
     used = {*operations.names(query), *(event.type for event in S), *(S.schema.types if S.schema is not None else ())}
     new = next(name for name in TYPES if name not in used)
     schema = S.schema

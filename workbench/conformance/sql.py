@@ -160,8 +160,9 @@ def literal(value: Any) -> str:
 
 
 def answer(case: Case, tables: Sequence[protocol.Json]) -> protocol.Json:
-    """Return the matches in the results of the statements, as an answer. Raises InputError for results of
-    another form.
+    """Read the matches from the tables that the statements of a case returned; return them as an answer.
+
+    Raises InputError for tables of another form.
     """
     if (q := _clause(case)) is None:
         raise InputError("the answer has tables, but the query is not in MATCH_RECOGNIZE")

@@ -326,7 +326,7 @@ def _checked_batches(phi: Formula, options: Options) -> Evaluator | Unsupported:
         return plan
     counted = counted_in_scope(plan) if options.consumption.value == "none" else None
     if counted is not None and (counted[1].widths or counted[1].events is not None):
-        return Unsupported("the automaton does not support counted events in a window batch by batch", phi.span)
+        return Unsupported("the automaton cannot read batches for LAST or NXT of counted events in a window", phi.span)
     return CheckedEvaluator(phi, options.output, options.consumption, options.budget, plan)
 
 

@@ -592,7 +592,9 @@ class Syntax(ABC, LanguagePart[F]):
 
 
 class Evaluators(dict[str, BuiltIn[F]], LanguagePart[F]):
-    """The built-in evaluators of a language by name, DENOTATIONAL among them, and facts about evaluations.
+    """The built-in evaluators of a language by name, and what a caller must know about them.
+
+    The reference evaluator is among them under the name DENOTATIONAL.
 
     `cerify.plan` chooses one of them.
     """

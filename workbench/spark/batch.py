@@ -217,7 +217,7 @@ def _with_aside(df: DataFrame, answer: T.StructType, columns: Columns) -> T.Stru
     name.
     """
     if taken := [name for name in (KIND, MESSAGE, ROW) if name in answer.names]:
-        raise InputError(f"the answer has a column {taken[0]!r}; rename the column of the key")
+        raise InputError(f"the answer has its own column {taken[0]!r}; give the column of the key another name")
     row = T.StructType([T.StructField(name, df.schema[name].dataType) for name in columns.all_columns])
     more = [T.StructField(KIND, T.StringType()), T.StructField(MESSAGE, T.StringType()), T.StructField(ROW, row)]
     return T.StructType([*(T.StructField(field.name, field.dataType) for field in answer), *more])
@@ -241,7 +241,7 @@ def answer_schema(rows: T.StructType, query: SparkQuery, columns: Columns, outpu
                 some = arrow_schema(T.StructType([rows[name] for name in columns.all_columns]))
                 fields[NAME] = from_arrow_type(result_type(query, columns, some), prefer_timestamp_ntz=True)
     if doubled := [name for name in columns.keys if name in fields]:
-        raise InputError(f"the answer has a column {doubled[0]!r}; rename the column of the key")
+        raise InputError(f"the answer has its own column {doubled[0]!r}; give the column of the key another name")
     keys = [rows[name] for name in columns.keys]
     return T.StructType([*keys, *(T.StructField(name, kind) for name, kind in fields.items())])
 

@@ -207,7 +207,7 @@ def _digits(kind: T.DataType) -> str:
 
 
 def fields_named(schema: T.StructType, name: str) -> list[str]:
-    """Return the fields of structs with this name, each as the path to it."""
+    """Return the paths, such as payload.user, to all fields of structs that have this name."""
     return [path for path, (field, _) in fields(schema).items() if field.name == name]
 
 

@@ -139,7 +139,7 @@ def key_costs(df: DataFrame, query: str, **options: Unpack[MatchOptions]) -> Dat
     if not columns.keys:
         raise InputError("partition_by is missing; name the columns of the key, whose costs are measured")
     if taken := [name for name in columns.keys if name in COSTS]:
-        raise InputError(f"the answer has a column {taken[0]!r}; rename the column of the key")
+        raise InputError(f"the answer has its own column {taken[0]!r}; give the column of the key another name")
     answer = T.StructType(
         [prepared.df.schema[name] for name in columns.keys] + [T.StructField(*one) for one in COSTS.items()]
     )

@@ -132,7 +132,7 @@ WINDOW, POSITION, SETTLED = "window on Spark", b"cerify position", b"cerify sett
 
 
 class Resumable(SparkRun):
-    """A run that can be saved."""
+    """The evaluation of a query over the stream of one key, whose state can be saved between batches."""
 
     @property
     @abstractmethod

@@ -319,7 +319,7 @@ class GatheredRun(SparkRun):
 
 
 class CelRun(SparkRun):
-    """A run by the compiled evaluator of CEL."""
+    """The evaluation of a CEL query over one stream by the compiled evaluator."""
 
     def __init__(self, evaluator: CompiledCelEvaluator) -> None:
         self._evaluator = evaluator
@@ -399,7 +399,7 @@ class ExpressionRun(SparkRun):
 
 
 class ParametricRun(SparkRun):
-    """An expression with attribute variables."""
+    """The evaluation of an event expression with attribute variables over one stream."""
 
     def __init__(self, symbolic: Symbolic, budget: Budget) -> None:
         self._machines = ParametricMonitor(symbolic, budget)

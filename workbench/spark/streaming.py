@@ -223,7 +223,7 @@ def prepare(df: DataFrame, query: str, options: StreamOptions) -> PreparedStream
     _ = plan.compiled
     answer = answer_schema(df.schema, asked, columns, output)
     if doubled := [name for name in (KIND, ROW) if name in answer.names]:
-        raise InputError(f"the answer has a column {doubled[0]!r}; rename the column of the key")
+        raise InputError(f"the answer has its own column {doubled[0]!r}; give the column of the key another name")
     more = T.StructField(KIND, T.StringType()), T.StructField(ROW, df.schema)
     keys = [T.StructField(key_name(i), df.schema[name].dataType) for i, name in enumerate(columns.keys)]
     df.sparkSession.conf.set(PROVIDER, ROCKSDB)  # the only store with several states for one operator

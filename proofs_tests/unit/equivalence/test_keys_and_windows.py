@@ -175,10 +175,10 @@ def test_nan_is_a_key_of_nothing() -> None:
         ),
         ("(A ; (B OR C)+) FILTER A.k = B.k", "a filter compares events of a variable that may hold no event"),
         ("(A ; B PER KEY [k]) FILTER A.k = B.j", "the attribute k, which is also compared with another attribute"),
-        ("(A ; B) FILTER A.x < B.x", "a filter compares events, but not only by equal keys"),
+        ("(A ; B) FILTER A.x < B.x", "a filter compares events by more than equal keys"),
         ("NXT((A ; B) WITHIN 5 [x])", "its values may decrease"),
         ("PROJECT[A](A ; B) WITHIN 1 day", "WITHIN is around PROJECT"),
-        ("(PROJECT[X](A) PARTITION BY [k]) ; B", "which may leave out all events of a part"),
+        ("(PROJECT[X](A) PARTITION BY [k]) ; B", "which may hide all events of a part of a match"),
     ],
 )
 def test_what_is_not_decided_is_named(left: str, why: str) -> None:
@@ -459,7 +459,7 @@ def test_whether_equiv_decides_a_query_is_known_from_the_query(text: str, reduci
 def test_a_search_says_why_it_was_needed() -> None:
     verdict = compare_formulas(parse("A+ FILTER A.x <= A.x"), parse("A+ PARTITION BY [x]"), "equivalent", bound=2)
     assert isinstance(verdict, Bounded)
-    assert "not only by equal keys" in verdict.reason
+    assert "by more than equal keys" in verdict.reason
 
 
 def test_too_many_states_are_no_answer_and_no_proof() -> None:
