@@ -94,6 +94,11 @@ def parse(text: str) -> SigmaQuery:
             except flaws as error:
                 raise ParseError(f"not a Sigma rule: {_message(error)}", _place(text, start, error)) from None
         raise
+    generating = [
+        (str(one.get("name") or one.get("title") or one.get("id")), "correlation", "generate")
+        for one in documents
+        if "correlation" not in one and "generate" in one
+    ]
     if not text.strip():
         raise ParseError("the query is empty")
     if not built.rules:
@@ -111,13 +116,18 @@ def parse(text: str) -> SigmaQuery:
     made: dict[int, SigmaRule] = {}
     try:
         rules = tuple(_rule(rule, more, made, ()) for rule in built.rules if rule._output)
-        return SigmaQuery(rules, text=text, unused=(*_unnamed_in(built.rules), *_unused_aliases(correlations)))
+        unused = (*_unnamed_in(built.rules), *_unused_aliases(correlations), *generating)
+        return SigmaQuery(rules, text=text, unused=unused)
     except CerifyError as error:
-        name, _, _ = error.message.partition(": ")
+        name, _, said = error.message.partition(": ")
         named = re.search(rf"(?m)^(?:name|title|id):\s*['\"]?{re.escape(name)}['\"]?\s*$", text)
         start = named.start() if named else 0
         of_condition = isinstance(error, ParseError) or "condition" in error.message
         condition = text.find("condition:", start) if of_condition else -1
+        if (field := re.match(r"([\w.]+)[|:]", said)) and (
+            line := re.compile(rf"(?m)^[ \t-]*['\"]?{re.escape(field[1])}[|:]").search(text, start)
+        ):
+            start = line.start()
         raise type(error)(error.message, _line_at(text, max(condition, start))) from None
 
 
@@ -396,6 +406,10 @@ def _value(field: eql.EventField, value: Any, rule: str) -> eql.Condition:
             # breaks.
             searched = rf"(?s:.*)(?{flags}:{inner})(?s:.*)" if flags else rf"(?s:.*)(?:{inner})(?s:.*)"
             return eql.ValueLookup("regex~" if "IGNORECASE" in names else "regex", field, (searched,))
+        case types.SigmaFieldReference():
+            name = field_name(field.name)
+            message = f"{rule}: {name}|fieldref compares whole values, without startswith, endswith or contains"
+            raise Unsupported(message)
         case _:
             raise Unsupported(f"{rule}: {field_name(field.name)}: {type(value).__name__} is not supported here")
 

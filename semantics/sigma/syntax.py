@@ -65,8 +65,8 @@ SigmaRule: TypeAlias = SigmaDetection | SigmaCorrelation
 class SigmaQuery(Tree):
     """The rules of a text that raise alerts: no correlation refers to them, or `generate` is set.
 
-    text: the YAML. unused: the detections and aliases that nothing uses, as tuples of the rule, the key that should
-    name the detection or alias, and its name. Equality ignores both.
+    text: the YAML. unused: the detections, aliases and keys that have no effect, as tuples of the rule, the key that
+    should name or have the part, and its name. Equality ignores both.
     """
 
     operands: ClassVar = ("rules",)

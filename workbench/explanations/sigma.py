@@ -241,7 +241,9 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
             "bucketed": f"they are {self._within(rule, alert.at)}".rstrip(","),
             "unlimited": "the reading window=unlimited has no timespan",
         }
-        yield f"they take {_seconds(last - first)}; {span.get(self.reading.window, f'the timespan is {rule.timespan}')}"
+        chained = any(isinstance(part, SigmaCorrelation) for part in rule.rules)
+        took = f"{'from the first alert to the last:' if chained else 'they take'} {_seconds(last - first)}"
+        yield f"{took}; {span.get(self.reading.window, f'the timespan is {rule.timespan}')}"
         if rule.kind not in TEMPORAL or _has_own_condition(rule):
             yield f"{self._amount(rule, alert)}; an alert needs {_condition_of(rule)}"
 
@@ -476,9 +478,9 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
             used = self.reading.alerts == "consumed" and self._alerts_before(rule, of, at)
             if before and not used:
                 yield f"the last before the window, event {before.at}, is {self._early(rule, t, before.time)}"
-            some = [o for own in groups.values() if own is not of for o in own]
-            if others := [o for o in some if o.at <= at and begin <= o.time <= t]:
-                yield f"other groups at the same time: {self._by_groups(rule, others)}"
+        some = [o for own in groups.values() if own is not of for o in own]
+        if others := [o for o in some if o.at <= at and begin <= o.time <= t]:
+            yield f"other groups at the same time: {self._by_groups(rule, others)}"
         for i, part in enumerate(rule.rules):
             times = ((alert, self.log.times[alert.at]) for alert in self.log.alerts(part) if alert.at <= at)
             near = [alert for alert, time in times if time is not None and begin <= time <= t]

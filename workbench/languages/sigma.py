@@ -281,8 +281,14 @@ def _conditions(query: sigma.SigmaQuery) -> list[eql.Condition]:
 
 
 def _unused_parts(query: sigma.SigmaQuery) -> list[Problem]:
-    """Return problems with detections that no condition names, and with aliases that group-by does not name."""
-    said = {"condition": "the condition does not name the detection", "group-by": "group-by does not name the alias"}
+    """Return problems with detections that no condition names, with aliases that group-by does not name, and with
+    `generate` in a rule that is no correlation.
+    """
+    said = {
+        "condition": "the condition does not name the detection",
+        "group-by": "group-by does not name the alias",
+        "correlation": "a rule with a detection has no key",
+    }
     return [
         Problem("unused", f"{rule}: {said[of]} {name!r}", None, advice=f"name it in `{of}`, or leave it out")
         for rule, of, name in query.unused

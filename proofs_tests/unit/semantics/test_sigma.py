@@ -251,6 +251,7 @@ IN_NETWORK = 'it requires that f is false: the event has ip|cidr: 10.0.0.0/8, an
             'step: 1 of 2 rules occur within 5s before event 3 of host "h", user "y"', "step: b: event 3",
             'step: a: only in other groups, at events 0, 2 of host "h", user "x"',
             'step: event 2 belongs to host "h", user "x", not to host "h", user "y"',
+            'step: other groups at the same time: events 0, 1, 2 of host "h", user "x"',
         }),
         (FILTERED, [("a", 0, X), ("u", 1, {**X, "size": 1, "ip": "10.1.1.1"}), ("a", 2, X)], {1, 2}, {
             '1 of 2 rules occur within 9s before event 2 of user "x"', "a: events 0, 2",
@@ -999,7 +1000,35 @@ def test_the_time_that_an_alert_takes_is_that_between_alerts_of_inner_rules(tmp_
     log.write_text("".join(json.dumps(one) + "\n" for one in events), encoding="utf-8")
     said = run("explain", str(rule), str(log), "--at", "3")[1]
     assert "i: event 2\n" in said
-    assert "they take 4 s; the timespan is 5s" in said
+    assert "from the first alert to the last: 4 s; the timespan is 5s" in said
+
+
+def test_generate_in_a_rule_with_a_detection_warns() -> None:
+    """It was ignored silently; only a correlation has it."""
+    text = show_documents([{**detection("u", {"kind": "a"}), "generate": True}])
+    with pytest.warns(QueryWarning, match="u: a rule with a detection has no key 'generate'"):
+        assert cerify.match(text, [{"type": "event", "kind": "a"}], language="sigma")
+    assert not parse(rules({"type": "event_count", "rules": ["a"], "condition": {"gte": 2}, "generate": True})).unused
+
+
+def test_a_reference_to_a_part_of_a_field_is_refused_in_words_at_its_line() -> None:
+    text = (
+        "title: t\nlogsource: {category: c}\ndetection:\n  s:\n    a: 1\n    b|fieldref|startswith: c\n  condition: s\n"
+    )
+    with pytest.raises(Unsupported, match=r"b\|fieldref compares whole values") as refused:
+        parse(text)
+    assert refused.value.span is not None
+    assert text[refused.value.span.start :].startswith("    b|fieldref")
+
+
+def test_other_groups_at_the_same_time_are_shown_for_temporal_rules(tmp_path: Path, run: Run) -> None:
+    """Only counts had this line."""
+    rule, log = tmp_path / "rule.yml", tmp_path / "log.jsonl"
+    rule.write_text(rules({"type": "temporal", "rules": ["a", "b"], "group-by": ["user"]}), encoding="utf-8")
+    events = [{"type": "event", "time": t, "kind": k, "user": u} for t, (k, u) in enumerate(["ax", "by"])]
+    log.write_text("".join(json.dumps(one) + "\n" for one in events), encoding="utf-8")
+    said = run("explain", str(rule), str(log), "--at", "1")[1]
+    assert 'other groups at the same time: event 0 of user "x"' in said
 
 
 @pytest.mark.thorough
