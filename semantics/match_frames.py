@@ -229,7 +229,7 @@ class TableLayout:
         return [column for column in pairs if column[:2] in self.filled]
 
     def add(self, matches: PlacedMatches) -> None:
-        """Add matches."""
+        """Take these matches into account when the columns are chosen."""
         table = matches.S.table
         for name in table.column_names:
             if name not in self.firsts and name != TYPE:

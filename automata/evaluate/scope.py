@@ -92,7 +92,7 @@ class Windows:
 
 @dataclass(frozen=True, kw_only=True)
 class Scope(Windows):
-    """A formula without the windows and partitions around it (core), and these windows and partitions."""
+    """A formula split in two: its core, and the windows and partitions around the core."""
 
     core: Formula
 

@@ -91,7 +91,7 @@ class Excerpt:
         self._left_out = False
 
     def add(self, text: str) -> None:
-        """Add a piece."""
+        """Add a piece of text, and drop what lies between the beginning and the end that are kept."""
         room = KEPT_STDERR - len(self._begin)
         end = self._end + text[room:]
         self._begin, self._end = self._begin + text[:room], end[-KEPT_STDERR:]

@@ -357,7 +357,7 @@ class Explainer(ABC, Generic[E]):
 
     @abstractmethod
     def json(self, found: E) -> Json:
-        """Return an explanation as one JSON object."""
+        """Return an explanation as the JSON object that `cerify explain --json` prints."""
 
     def listing_json(self, listing: Listing[E]) -> Json:
         """Return a listing as one JSON object."""

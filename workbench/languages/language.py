@@ -472,7 +472,7 @@ class Syntax(ABC, LanguagePart[F]):
 
     @abstractmethod
     def show(self, query: F, /) -> str:
-        """Return the text of a query; parsing it gives the same tree."""
+        """Return the text of a query, given its syntax tree; parsing the text gives the same tree."""
 
     def problems(self, query: F, schema: Schema | None, /) -> list[Problem]:
         """Return the problems of the query; given a schema, also those of parts that do not fit the schema."""

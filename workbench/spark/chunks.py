@@ -63,8 +63,9 @@ OrderValue: TypeAlias = Any
 
 @dataclass(frozen=True)
 class Cuts:
-    """Cuts into chunks. Chunk c owns the events from starts[c-1] up to, but not including, starts[c], and reads from
-    lows[c-1] on.
+    """The places at which a stream without keys is cut into chunks, which tasks read in parallel.
+
+    Chunk c owns the events from starts[c-1] up to, but not including, starts[c], and reads from lows[c-1] on.
 
     For each chunk: first, the position of its first own event; before, the number of events that it reads before that
     event; owned, the number of its own events.

@@ -254,7 +254,7 @@ MEASURES: Mapping[RowType | None, T.DataType] = {
 
 @dataclass(frozen=True)
 class Recognition:
-    """A clause for data frames of one schema.
+    """A clause of MATCH_RECOGNIZE, checked and prepared for data frames of one schema.
 
     output: the schema of its output table. order: the columns of ORDER BY, each with whether it descends, and whether
     its NULLs come first. moved: the columns sent to workers. why_not: why other evaluators were not chosen, as in Plan.
@@ -328,7 +328,10 @@ def _require_at_rest(df: DataFrame) -> None:
 
 
 def recognition(schema: T.StructType, clause: str, budget: Budget = Budget(), longest: int = EVENTS) -> Recognition:
-    """Return a clause for data frames of a schema. Raises ParseError, IllFormed, Unsupported and InputError."""
+    """Parse a clause, check it against the schema of a data frame, and prepare it for workers.
+
+    Raises ParseError, IllFormed, Unsupported and InputError.
+    """
     require_kind("budget", budget, Budget, "a cerify.Budget")
     language = language_named("row-pattern")
     given, schema = schema.names, with_paths(schema)
