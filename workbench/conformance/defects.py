@@ -890,18 +890,20 @@ def _find_necessary_choice(
 
 
 def _causes(choices: Choices, results: Sequence[CaseResult], group: DefectGroup) -> tuple[DefectCause, ...]:
-    """Return the choice of a group as a cause, with the number of answers that it predicts; () if there is no
-    choice.
+    """Return the choice of a group as a cause, with the number of answers that it predicts; () if there is no choice,
+    or if it predicts no answer of the group.
     """
     if group.choice is None:
         return ()
     if group.general is not None:
         return (_general_cause(choices, results, group, group.general),)
-    (cause, *_) = causes_of(choices, results, group.choice, group.beside)
+    causes = causes_of(choices, results, group.choice, group.beside)
+    if not causes:  # a missing name is better than a wrong one
+        return ()
     alike = tuple("=".join(other) for other in choices.alike.get(group.choice, ()))
     now, then = choices.replayed.get(group.choice, (0, 0))
     apart = choices.apart.get(group.choice, "")
-    return (replace(cause, alike=alike, apart=apart, now=now, then=then),)
+    return (replace(causes[0], alike=alike, apart=apart, now=now, then=then),)
 
 
 def _general_cause(choices: Choices, results: Sequence[CaseResult], group: DefectGroup, general: Choice) -> DefectCause:

@@ -27,6 +27,8 @@ from cerify.conformance.campaigns import BuiltInEvaluator, ClaimedMaker, EngineE
 from cerify.conformance.cases import Claims, case_of_line, learnt, load, nodes
 from cerify.conformance.defects import (
     UNPASSED,
+    DefectGroup,
+    _causes,
     _find_necessary_choice,
     bearing_choices,
     causes_of,
@@ -480,6 +482,13 @@ def test_what_gives_less_than_half_of_the_answers_is_no_cause() -> None:
     lost = replace(WRONG, case=replace(CASE, query="A+", matches=[Match(0, (0,))]), matches=[])
     assert causes_of(Choices("cel"), [lost, WRONG])
     assert causes_of(Choices("cel"), [lost, WRONG, WRONG]) == ()
+
+
+def test_a_choice_that_predicts_no_answer_of_its_defect_is_not_named() -> None:
+    group = DefectGroup((), ("loop", "at-least-two"))
+    lost = replace(WRONG, case=replace(CASE, query="A+", matches=[Match(0, (0,))]), matches=[])
+    assert _causes(Choices("cel"), [lost], group)
+    assert _causes(Choices("cel"), [WRONG], group) == ()
 
 
 def asked(query: str, S: str, got: Callable[[Case], Sequence[Match]], detail: str = "") -> CaseResult:
