@@ -177,6 +177,7 @@ def test_the_rules_that_changed_are_named_with_what_a_converter_makes_of_them(tm
     stand_in.chmod(0o755)
     status, page = report(BASE="HEAD", CONVERTERS="x", PATH=f"{stand_in.parent}:{given['PATH']}")
     assert (status, "| changed | another meaning (1 of 1 logs): edge=open |" in page) == (1, True)
+    assert "such as sigma-sqlite.html in the report, says what each cause means" in page
     (rules / "two.yml").write_text("title: x", encoding="utf-8")
     assert report(BASE="HEAD")[0] == 2
     described = yaml.safe_load((CI / "rules" / "action.yml").read_text(encoding="utf-8"))

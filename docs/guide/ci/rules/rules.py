@@ -107,6 +107,8 @@ def main() -> int:
     lines = ["| " + " | ".join(row) + " |" for row in rows] if meaning else ["No rule changed its meaning."]
     lines += [f"\nremoved: {path}" for path in known.get("removed", [])]
     lines += [f"\ncould not be read: {one['place']}: {one['message']}" for one in known.get("unreadable", [])]
+    if any(named for _, named in answers.values()):
+        lines.append("\nThe page of a converter, such as sigma-sqlite.html in the report, says what each cause means.")
     for path, one in changed.items():
         lines += [f"\n{path} is another rule on this log:\n", "```json", *map(json.dumps, one["log"]), "```"]
         lines += [f"\nevents of alerts: before {one['old_only']}, now {one['new_only']}"]
