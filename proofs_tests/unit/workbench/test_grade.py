@@ -298,7 +298,7 @@ def test_streams_show_a_difference_that_no_decider_finds() -> None:
 
 def test_the_time_of_one_answer_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is not decided in time is tried on short streams, on one of which the second answer differs."""
-    monkeypatch.setattr(grading, "DECIDING", 0.2)
+    monkeypatch.setattr(grading, "DECIDING", 0.001)
     shown = graded(exercise("cel-all"), "MAX(Open{1,60} ; Alarm) OR Open{1,60}")
     assert isinstance(shown, WrongAnswer)
     assert (len(shown.stream), shown.evidence) == (1, "tried")
