@@ -148,7 +148,7 @@ class Fact:
     last: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fact as JSON: for each row the numbers of the true conditions, and of the false ones."""
+        """Return the fact as JSON: for each row, which conditions are true and which are false, by number."""
         letters = [
             {str(v).lower(): sorted(i for i, true in letter if true is v) for v in (True, False)}
             for letter in self.rows

@@ -115,7 +115,7 @@ def blocks_of(q: sase.SaseQuery | sase.SaseUnion) -> tuple[sase.SaseQuery, ...]:
 
 
 def stream_of(q: sase.SaseQuery | sase.SaseUnion) -> str | None:
-    """Return the name of the stream that a query makes, or None. A union is named in one of its parts."""
+    """Return the name of the stream that a query makes, or None. For a union, return the name given in one part."""
     return next((part.returned.stream for part in blocks_of(q) if part.returned.stream is not None), None)
 
 

@@ -188,7 +188,7 @@ class Identification:
             values = (found[name].value, *found[name].alike)
             alike = tuple(value for value in self.values_of(name) if value in values)
             found[name] = replace(found[name], value=None, alike=alike, exception=question)
-        found |= {name: self.untold(name, found[name], proved) for name, proved in self.unproved(found).items()}
+        found |= {name: self.add_fitting(name, found[name], proved) for name, proved in self.unproved(found).items()}
         unfit = [name for name, finding in found.items() if is_unfit(finding)]
         return found | {name: replace(found[name], by_type=self.values_by_type(name)) for name in unfit}
 
@@ -218,7 +218,7 @@ class Identification:
             name: proved for name in involved - proved if all(names & proved for names in concerned if name in names)
         }
 
-    def untold(self, name: str, finding: AxisFinding, proved: Collection[str]) -> AxisFinding:
+    def add_fitting(self, name: str, finding: AxisFinding, proved: Collection[str]) -> AxisFinding:
         """Add to an open finding the values that explain all answers, except answers that depend on axes of `proved`.
 
         It is unchanged if no value does.
