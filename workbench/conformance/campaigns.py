@@ -63,10 +63,11 @@ Streams = Literal["guided", "random"]
 
 @dataclass(frozen=True)
 class BuiltInEvaluator:
-    """A built-in evaluator of a language in a campaign. Raises IllFormed if the query does not fit the schema.
+    """Evaluates queries of a campaign with a built-in evaluator of their language.
 
-    If the query is an error on these events, the reference evaluator raises Unsupported, because no answer would be
-    right. less: the output to compare instead of results, for an engine that claims no results; None: compare results.
+    Raises IllFormed if the query does not fit the schema. The reference evaluator raises Unsupported if evaluating the
+    query on these events is an error. less: the output to compare instead of results, for an engine that claims no
+    results; None: compare results.
     """
 
     language: Language[Any]
@@ -237,7 +238,7 @@ class ClaimedMaker:
 
 @dataclass(frozen=True, repr=False)
 class SelectedMaker:
-    """Makes the cases of another maker with a selection strategy around each query."""
+    """Makes the cases of another maker, and applies a selection strategy to each query."""
 
     language: Language[Any]
     maker: CaseMaker[Any]
@@ -308,12 +309,12 @@ TOGETHER = 8  # cases that share a query in a large campaign
 TRIES = 400  # questions to an evaluator for each disagreement that is shrunk
 
 Asked = Literal["matches", "valuations", "both", "alternate"]
-"""The outputs compared on a case. alternate: matches and valuations in turns."""
+"""The output to compare on each case. alternate: compare matches and valuations in turn."""
 
 
 @dataclass(frozen=True)
 class PlanShare:
-    """A language and a profile, the outputs to compare, and the weight of this part in the campaign."""
+    """A part of a campaign: a language, a profile of random cases, the output to compare, and the part's weight."""
 
     language: str
     profile: str
@@ -387,7 +388,10 @@ class Job:
             raise InputError(f"this is not the plan of a campaign: {error!r}") from None
 
     def part(self, index: int) -> PlanShare:
-        """Return the part to which a case belongs. Cases that share a query are in the same part."""
+        """Return the part of the campaign that the case with this number belongs to.
+
+        Cases with the same query are in the same part.
+        """
         if len(self.parts) == 1:
             return self.parts[0]
         rng = Random(f"{self.seed}/part/{index // self.together}")
@@ -450,7 +454,7 @@ def asked_of(part: PlanShare, index: int) -> tuple[Output, ...]:
 WORD = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|[A-Za-z_]\w*|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 
 CauseAndForm: TypeAlias = tuple[str, str]
-"""The cause of a disagreement, and the form of its query."""
+"""The cause of a disagreement, and the form of its query (see `form`)."""
 
 
 @dataclass(frozen=True)
@@ -466,7 +470,7 @@ class KnownExample:
 
 @dataclass
 class KnownDisagreements:
-    """Disagreements from an earlier call, and which of them the engine still shows."""
+    """Disagreements from an earlier call, and the (cause, form) pairs that the engine still shows."""
 
     examples: list[KnownExample] = field(default_factory=list)
     present: set[CauseAndForm] = field(default_factory=set)
@@ -480,8 +484,9 @@ class KnownDisagreements:
                     self.present.add((example.cause, form(plan.language, example.query)))
 
     def has(self, d: Disagreement, operations: QueryOperations[Any]) -> bool:
-        """Return whether a disagreement is known: an example with its cause and a query of its form is still answered
-        as before.
+        """Return whether a disagreement is known.
+
+        It is if the engine still answers as before on an example with the same cause and a query of the same form.
         """
         return (str(cause(d, operations)), form(operations, d.phi)) in self.present
 
@@ -492,7 +497,7 @@ class KnownDisagreements:
 
     @property
     def gone(self) -> list[str]:
-        """Return the causes of earlier disagreements that the engine no longer shows, in any example."""
+        """Return the causes of earlier disagreements for which the engine now answers every example differently."""
         return sorted({example.cause for example in self.examples}.difference(self.causes))
 
 
@@ -516,7 +521,7 @@ def _example(obj: Any, where: str, language: Language[Any]) -> KnownExample:
 
 
 def form(operations: QueryOperations[Any], query: Query) -> str:
-    """Return the text of a query with numbered names, and with 0 and '' in place of its constants.
+    """Return the text of a query with its names replaced by n0, n1, ..., and its constants by 0 and ''.
 
     Comparators are kept, so that two queries with the same form differ only in names and constants.
     """
@@ -533,7 +538,9 @@ def form(operations: QueryOperations[Any], query: Query) -> str:
 
 
 def _same(given: Answer, stored: Any) -> bool:
-    """Return whether an answer equals the stored one. Failures are equal if they have the same form."""
+    """Return whether an answer equals the stored one. Two failures are equal if their messages differ only in
+    details.
+    """
     if isinstance(given, str) or isinstance(stored, str):
         return isinstance(given, str) and isinstance(stored, str) and failure_form(given) == failure_form(stored)
     return _lines(match.json() for match in given) == _lines(stored)

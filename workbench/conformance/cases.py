@@ -213,14 +213,16 @@ def tree_of(value: Any) -> Any:
 
 
 def nodes(language: str) -> Mapping[str, tuple[str, ...]]:
-    """Return the names of the nodes in trees of a language, each with its fields."""
+    """Return, for each kind of node in the trees of a language, the names of its fields."""
     return {
         name: ("value",) if kind in VALUES else tuple(fields_of(kind)) for name, kind in node_kinds(language).items()
     }
 
 
 def choices(language: str) -> Mapping[str, Mapping[str, Sequence[Any]]]:
-    """Return for each node the possible values of those fields that have only a few, such as a comparator."""
+    """Return, for each kind of node, the values of those fields that have a fixed set of values, such as a
+    comparator.
+    """
     found = {name: _choices(kind) for name, kind in node_kinds(language).items() if kind not in VALUES}
     return {name: fields for name, fields in found.items() if fields}
 
@@ -297,7 +299,9 @@ class Claims:
         return self.objection(case.language, case.query, events, case.output)
 
     def restrict_case(self, case: Case) -> Case:
-        """Return the case for this engine: without results of matches if the engine does not claim them."""
+        """Return the case without the results of its matches if the engine does not claim results; else the case
+        unchanged.
+        """
         less = self.less_than_results(case.language)
         return (
             case if less is None else replace(case, output=less, matches=of_output(case.matches, case.language, less))
@@ -311,7 +315,7 @@ class Claims:
         return output if output in ("matches", "positions", "groups") else None  # type: ignore[return-value]
 
     def objection(self, language: str, query: Any, S: Iterable[Event], output: str) -> str:
-        """Return why the engine does not claim a query over a stream; "" if it does."""
+        """Return why the engine's claims do not cover a query over a stream; "" if they do."""
         if self.output is not None and not LANGUAGES[language].results and output not in self.output:
             return f"it does not claim the output {output}"
         if self.ordered_time and not in_order(S):
@@ -422,12 +426,11 @@ def in_order_of_time(S: Stream) -> Stream:
 
 
 def learnt(run: Callable[[Case], CaseResult], language: str, cases: Iterable[Case]) -> Claims:
-    """Infer what an engine supports from the cases that it skips: all operators, except those in the shortest skipped
-    queries.
+    """Return what an engine supports, inferred from the cases that it skips.
 
-    A query is run only if all its operators except one were already answered, so that a skip is due to that operator.
-    If there is no such query, one with several new operators is run, because some languages have no query with a single
-    operator.
+    It is taken to support all operators except those of the shortest skipped queries. A case is run only if all
+    operators of its query except one were answered before, so that a skip is due to that one. If there is no such case,
+    a query with several new operators is run, because some languages have no query with a single operator.
     """
     mine = sorted((c for c in cases if c.language == language), key=lambda c: (len(c.query), len(c.events), c.id))
     known = [(case, operators_of(language, case.query)) for case in mine]
@@ -472,7 +475,7 @@ def claims_of_engine(engine: StartedEngine, language: str) -> Claims:
 
 
 def probes(cases: Iterable[Case], language: str) -> Iterator[Case]:
-    """Yield, for each feature of the suite, cases with its shortest queries: one case for each query."""
+    """Yield, for each feature of the suite, one case for each of the shortest queries with that feature."""
     by_feature: dict[str, dict[str, Case]] = {}
     for case in cases:
         if case.language == language:

@@ -68,9 +68,9 @@ FEATURES = 40  # features whose cheapest wrong answers suggest such choices
 def chosen_for(choices: Choices, smallest: Sequence[CaseResult], failing: Sequence[CaseResult]) -> list[Choice]:
     """Return a small set of choices that together explain as many of the smallest cases as possible.
 
-    The search is greedy. A tie goes to the choice that explains most failing cases together with the choices selected
-    before. A second pass explains the remaining answers by choices in combination with the first ones. At the end, with
-    all choices known, each is compared again with its rivals.
+    A choice is an axis of meaning with one of its values. The search is greedy. A tie goes to the choice that explains
+    most failing cases together with the choices selected before. A second pass looks for choices that explain the
+    remaining answers only together with the selected ones. At the end, each choice is compared again with its rivals.
     """
     # Evenly spread, because neighbours in a suite test similar things.
     sample = failing[:: max(1, len(failing) // SAMPLE)]
@@ -91,9 +91,10 @@ def chosen_for(choices: Choices, smallest: Sequence[CaseResult], failing: Sequen
             left.difference_update(candidates[choice])
 
     def giving(beside: Sequence[Choice], among: Iterable[int]) -> dict[Choice, set[int]]:
-        """Map each choice to the indices of the answers that it predicts together with those of `beside`.
+        """Map each choice to the indices, from `among`, of the answers that it predicts together with the choices
+        `beside`.
 
-        Leave out choices that predict none, or that contradict what the engine passed.
+        Choices that predict none, or that contradict an answer that passed, are left out.
         """
         found = {c: {i for i in among if choices.reproduces([*beside, c], smallest[i])} for c in choices}
         return {c: answers for c, answers in found.items() if answers and choices.possible(c)}
@@ -139,7 +140,7 @@ def _cost(result: CaseResult) -> tuple[int, str]:
 def revised(
     choices: Choices, taken: Sequence[Choice], smallest: Sequence[Sequence[CaseResult]], failing: Sequence[CaseResult]
 ) -> list[Choice]:
-    """Replace each choice by one that explains more answers, given the other choices.
+    """Return the choices, each replaced by a rival if the rival explains more answers, given the other choices.
 
     smallest: for each choice the smallest cases that it explains; its replacement, with the others, must explain them
     too.
@@ -579,7 +580,11 @@ def _doubt(
 def _evidence(
     suite: ChoiceScorer, needed: Sequence[Choice], beside: Sequence[Choice]
 ) -> tuple[list[AnsweredCase], list[AnsweredCase]]:
-    """Return the answers that choices change and give, and those that they change to others than the engine's."""
+    """Return the answers for and against some choices.
+
+    Only answers to cases whose predicted answer the choices change count: those that are then predicted rightly are for
+    the choices, the others against. beside: further choices, which are assumed throughout.
+    """
     changed = [
         (one, answer)
         for one in suite.answers
@@ -593,7 +598,8 @@ def _evidence(
 
 
 def _is_set_apart(choices: Choices, for_: Iterable[AnsweredCase], against: Iterable[AnsweredCase]) -> bool:
-    """Return whether all answers against a choice are to queries with certain axes, which no query for it has together.
+    """Return whether the queries of all answers against a choice share some axes that no query of an answer for it has
+    together.
 
     Then another fault, which needs these axes together, may have made the answers right or wrong.
     """

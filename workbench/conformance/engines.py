@@ -70,7 +70,11 @@ class Adapter(Protocol):
 
 @dataclass(frozen=True)
 class Checkout:
-    """A checkout of an engine that the user provides: the environment variable, and a pattern for a file in it."""
+    """The sources of an engine, checked out by the user.
+
+    variable: the environment variable that holds the path of the checkout. marker: a glob pattern of a file that every
+    such checkout contains.
+    """
 
     engine: str
     variable: str
@@ -143,7 +147,10 @@ class JavaAdapter:
 
 @dataclass(frozen=True)
 class CheckoutAdapter:
-    """An adapter in Python, in a folder of adapters, for an engine that is imported from a checkout."""
+    """An adapter in Python for an engine whose sources are checked out; it imports the engine from there.
+
+    folder: the folder of `adapters` that contains the adapter.
+    """
 
     folder: str
     engine: str
@@ -165,9 +172,10 @@ class CheckoutAdapter:
 
 @dataclass(frozen=True)
 class CMakeAdapter:
-    """An adapter that CMake builds, against an engine that is built in a checkout.
+    """An adapter in C++, which CMake builds and links with an engine that is already built in a checkout of its
+    sources.
 
-    program: its target in adapters/cpp. setting: the variable of CMake for the checkout's path.
+    program: its target in adapters/cpp. setting: the CMake variable for the path of the checkout.
     """
 
     program: str
@@ -466,7 +474,7 @@ def command_of(name: str, folder: Path | None = None) -> Sequence[str]:
         return [sys.executable, "-m", "cerify.cli", "engine", "--evaluator", name]
     if name not in SHIPPED:
         meant = did_you_mean(name, NAMES) or ";"
-        raise InputError(f"no engine {name!r}{meant} there are {', '.join(NAMES)}, and any command after --")
+        raise InputError(f"no engine {name!r}{meant} there are {', '.join(NAMES)}; for another engine give -- COMMAND")
     if (missing := missing_for(name)) is not None:
         raise InputError(missing)
     adapter, folder = SHIPPED[name], folder or cache_folder(os.environ)

@@ -508,11 +508,14 @@ class Engine:
             raise InputError(f"the engine did not start: {' '.join(argv)}: {detail}") from None
 
     def why_not(self, case: Case, kept: int) -> str | None:
-        """Return why a case is not worth a restart; None if it should be run. kept: restarts for other operators."""
+        """Return why a case is not worth a restart; None if it should be run.
+
+        kept: restarts to save for other cases: if fewer are left, queries with an operator of a lost query are not run.
+        """
         return self.losses.why_not(case, scarce=self.limits.restarts - self.restarts < kept)
 
     def run(self, case: Case, then: Case | None = None) -> CaseResult:
-        """Return the result of a case as `answer` does, but keep only a few of the wrong matches."""
+        """Return the result of a case, with only a few of the wrong matches; see `answer`."""
         return _limit_wrong_matches(self.answer(case, then))
 
     def answer(self, case: Case, then: Case | None = None) -> CaseResult:

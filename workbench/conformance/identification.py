@@ -195,10 +195,8 @@ class Identification:
     def unproved(self, found: Mapping[str, AxisFinding]) -> dict[str, set[str]]:
         """Return the axes for which no value fits, but whose unexplained answers may all be caused by other axes.
 
-        Each comes with these other axes.
-
-        The others certainly have no fitting value: an unexplained answer concerns them and, except for axes with the
-        same operators, no other axis without a value.
+        Each is mapped to these other axes. They certainly have no fitting value, because each has an unexplained answer
+        that concerns no other axis without a value, except axes with the same operators.
         """
         known = self.predictor.interpretation.axes
         unfit = [known[name] for name, finding in found.items() if is_unfit(finding)]
@@ -219,9 +217,10 @@ class Identification:
         }
 
     def add_fitting(self, name: str, finding: AxisFinding, proved: Collection[str]) -> AxisFinding:
-        """Add to an open finding the values that explain all answers, except answers that depend on axes of `proved`.
+        """Return an open finding with the values that explain all answers, except answers that depend on axes of
+        `proved`.
 
-        It is unchanged if no value does.
+        If there are no such values, the finding has none.
         """
         axis = self.predictor.interpretation.axes[name]
         clear = [one for one in self.about(name) if self.is_apart(proved, one.question.query)]
@@ -358,12 +357,16 @@ class Identification:
         return [name for name in names if any(self.depends(name, Answered(q, "error", ())) for q in near)] or names[:1]
 
     def near(self, question: EngineQuestion) -> list[EngineQuestion]:
-        """Return a question, and others with its query on streams of its events."""
+        """Return a question, and others with the same query on all short streams made of the question's events."""
         events = list({repr(event): dict(event) for event in question.events}.values())
         return [question, *questions(Template(question.query, tuple(events), len(question.events)))]
 
     def is_odd(self, query: str, beside: EngineQuestion, found: Mapping[str, AxisFinding]) -> bool:
-        """Return whether an answer to a query is unexplained: a known one, or the one on the events of a question."""
+        """Return whether some answer to a query cannot be explained by the remaining values.
+
+        The answers are those already known, and the one on the events of the question `beside`, which is asked if
+        needed.
+        """
         question = question_on(query, [dict(event) for event in beside.events])
         known = self.wrong(self.left[0], (other for other in self.answered if other.question.query == query))
         further = [other for other in [self.ask_aside(question)] if other is not None]
@@ -1061,7 +1064,9 @@ def is_unfit(finding: AxisFinding) -> bool:
 
 
 def events_of(answer: EngineAnswer) -> set[tuple[int, ...]]:
-    """Return the events of the matches of an answer, without the positions at which they are reported."""
+    """Return, for the matches of an answer, the positions of their events, without the positions where they are
+    reported.
+    """
     return {match.events if isinstance(match, Match) else match[1] for match in answer if not isinstance(match, str)}
 
 
@@ -1494,7 +1499,7 @@ def remarks_on(empty: bool, malformed: Sequence[str], broken: Sequence[str], ans
     if malformed:
         remarks.append(f"{len(malformed)} answers are wrong in their form: {malformed[0]}")
     if broken:
-        remarks.append(f"{len(broken)} questions had an error or nothing for an answer: {broken[0].splitlines()[0]}")
+        remarks.append(f"{len(broken)} questions got an error or no answer: {broken[0].splitlines()[0]}")
     return tuple(remarks)
 
 

@@ -56,7 +56,7 @@ AnswerOutput: TypeAlias = Literal["matches", "valuations", "positions", "groups"
 
 @lru_cache(maxsize=10_000)
 def query_of(language: str, text: str) -> Any:
-    """Return the syntax tree of a query; kept, because a run needs most trees several times. Raises CerifyError."""
+    """Return the syntax tree of a query, cached because a run needs most trees several times. Raises CerifyError."""
     return LANGUAGES[language].syntax.parse(text)
 
 

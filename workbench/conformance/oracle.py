@@ -295,7 +295,7 @@ def _checked(profile: Any, path: Path) -> tuple[str, dict[str, str]]:
 # A second opinion on a query and a stream: the matches by the plain definition, which follows every clause.
 
 CLAUSES = Budget(valuations=50_000)
-"""The most clauses to follow. There is no memoization, so a query over a long stream has too many."""
+"""The maximum number of steps of the plain definition. It caches nothing, so a long stream needs more than that."""
 
 
 def second_opinion(

@@ -857,10 +857,10 @@ class Peeler:
 def assigned(
     groups: dict[Signature, list[Failing]], explained: dict[Signature, Signature]
 ) -> dict[Signature, tuple[str, ...]]:
-    """Return the ids of the cases of each signature (kind of failure and blamed elements), without explained
-    signatures.
+    """Return, for each signature (kind of failure and blamed elements), the ids of its cases.
 
-    A case with several signatures counts only for the rarest of them.
+    explained: maps each signature to the one that replaces it. A case with several signatures counts only for the
+    rarest.
     """
     behind: dict[str, set[Signature]] = {}
     for signature, group in groups.items():

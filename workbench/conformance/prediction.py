@@ -47,7 +47,7 @@ AXES: Mapping[str, Mapping[str, Axis]] = {name: one.axes for name, one in INTERP
 """For each language its axes by name."""
 
 FOUND = (*BACKTRACKING, BETWEEN_STEPS)
-"""Values of axes about reporting that change already which matches are found."""
+"""Values of the axes about reporting that also change which matches the interpreter finds."""
 
 __all__ = ["AXES", "INTERPRETATIONS", "STAGES", "Axis", "Choices", "answer", "concerned", "interpretation_of"]
 

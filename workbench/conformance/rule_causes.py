@@ -161,9 +161,10 @@ class RuleInquiry:
         return best
 
     def _with_two(self, guess: Guess) -> Guess | None:
-        """Return the guess with two choices more that predict another answer, those with the fewest wrong predictions.
+        """Extend the guess by two choices so that it predicts a further answer; return the best such guess, or None.
 
-        The beam loses two choices of which each alone only makes predictions wrong. None if there are no such choices.
+        This is needed because the beam search drops choices that help only together: each alone only makes predictions
+        wrong.
         """
         left = sorted((one for one in self.answers if not self.predicts(guess, one)), key=lambda a: len(a.case.events))
         near = [other for other in self._near(guess) if guess < other]
@@ -194,7 +195,7 @@ class RuleInquiry:
     # --- rivals -------------------------------------------------------------------------------------------------------
 
     def _near_all(self) -> list[Guess]:
-        """Return the guesses close to the guess: one choice more, one choice replaced, or one axis with another value
+        """Return the guesses near the current one: with one choice more, one choice replaced, or both a changed value
         and one choice more.
         """
         near = list(self._near(self.guess))
@@ -205,7 +206,10 @@ class RuleInquiry:
         return near
 
     def _rivals(self, among: Iterable[Guess] | None = None) -> list[Guess]:
-        """Return the guesses close to the guess, or of those given, that predict at least the same answers."""
+        """Return the guesses that predict at least the answers that the current guess predicts.
+
+        among: the guesses to consider; None for those near the current one.
+        """
         right = [one for one in self.answers if self.predicts(self.guess, one)]
         near = self._near_all() if among is None else list(among)
         others = (other for other in dict.fromkeys(near) if not other <= self.guess)

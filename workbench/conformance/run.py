@@ -336,10 +336,10 @@ class StreamSearch:
 
 
 def events_of(language: Language[Any], query: Any) -> list[Event]:
-    """Return the events for short streams. They have the types of the query and one other type, with some attribute
+    """Return the events for short streams: events of the query's types and of one other type, with some attribute
     values.
 
-    The values are the query's own constants and their neighbours, as far as there is room.
+    The values are the query's constants, their successors, 0 and 1, but at most VALUES in all.
     """
     operations = operations_of(language)
     if operations is None:

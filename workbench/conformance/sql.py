@@ -75,7 +75,7 @@ def build_clauses(q: MatchRecognize, length: int) -> list[MatchRecognize]:
     for e in q.partition:
         if not isinstance(e, rows.RowColumn):
             raise Unsupported(
-                "PARTITION BY may only have columns here, because their values tell which match a row is in", e.span
+                "PARTITION BY may only list columns here: their values identify the partition of a match", e.span
             )
     number = Measure(rows.RowMatchNumber(), NUMBER)
     q = replace(q, order=(*q.order, Order(rows.RowColumn(PLACE))))
@@ -114,7 +114,7 @@ def _included(p: Any) -> Any:
 
 
 def message(case: Case) -> protocol.Json | None:
-    """Return the fields that a run message has for engines that speak SQL; None if the case has no clause of
+    """Return the additional fields of a run message for engines that speak SQL; None if the query is no
     MATCH_RECOGNIZE.
     """
     if (q := _clause(case)) is None:

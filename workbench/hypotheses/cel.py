@@ -336,7 +336,7 @@ def without_brackets(phi: cel.Formula, from_right: bool) -> cel.Formula:
 def _steps_of(phi: cel.Formula, join: Join) -> Iterator[tuple[Join, cel.Formula]]:
     """Yield the steps of a sequence of sequences, each with the operator before it (for the first one, `join`).
 
-    IN and a condition on the events of one variable, around a sequence, are taken to its steps.
+    If an IN, or a filter on the events of one variable, applies to a whole sequence, it is moved to each of its steps.
     """
     match phi:
         case cel.Seq(left, right) | cel.ContiguousSeq(left, right):
@@ -400,7 +400,7 @@ def lifted(phi: cel.Formula) -> tuple[cel.Formula | None, set[str], set[str]]:
 def alternatives(phi: cel.Formula) -> Iterator[cel.Formula]:
     """Yield the formulas without OR that together mean phi: one for each choice of sides, except inside loops.
 
-    A sequence inside a sequence becomes part of a flat chain of steps, as an engine with this choice reads it.
+    Nested sequences become one flat chain of steps, because engines that read OR as separate queries also read them so.
     """
     match phi:
         case cel.Seq(left, right):
@@ -529,7 +529,9 @@ class CelVariant:
     # --- backtracking -------------------------------------------------------------------------------------------------
 
     def ending(self, phi: cel.Formula, j: int) -> Valuations:
-        """Return the valuations of a whole query that end at j; with backtracking, only those that it chooses."""
+        """Return the valuations of a whole query that end at j; for an engine that backtracks, only those that it
+        takes.
+        """
         if self.choices["overlap"] not in BACKTRACKING:
             return self.meaning(phi, 0, j)
         found, i = set(), 0
@@ -619,7 +621,7 @@ class CelVariant:
         follow: cel.Formula | None,
         guard: cel.Condition | None = None,
     ) -> Iterator[Valuation]:
-        """Yield the valuations of left ; right, or of left : right; the choice about it says what may lie between.
+        """Yield the valuations of left ; right or left : right. The choice for this operator says what may lie between.
 
         guard: a condition that decides which events `right` takes, given the events of `left`.
         """
@@ -644,8 +646,10 @@ class CelVariant:
         follow: cel.Formula | None,
         guard: cel.Condition | None = None,
     ) -> Iterator[tuple[int, Valuation, Valuation]]:
-        """Yield each end k of the left part, with a valuation of it up to k and one of the right part that may follow
-        it.
+        """Yield (k, mu1, mu2): a valuation mu1 of the left part that ends at k, and a valuation mu2 of the right part
+        that may follow it and ends at j.
+
+        guard: a condition that the union of mu1 and mu2 must satisfy.
         """
         left, right = phi.left, phi.right
         contiguity = self.choices["seq" if isinstance(phi, cel.Seq) else "seq@cseq"]
@@ -751,7 +755,7 @@ class CelVariant:
         return frozenset(mus)
 
     def occurs(self, phi: cel.Formula, since: int, before: int) -> bool:
-        """Return whether phi has a valuation from the position `since` on that ends before the position `before`."""
+        """Return whether phi has a valuation on an interval that begins at `since` and ends before `before`."""
         return any(self.meaning(phi, since, b) for b in range(since, before))
 
     def begins(
@@ -763,7 +767,8 @@ class CelVariant:
         taken: Valuation = frozenset(),
         guard: cel.Condition | None = None,
     ) -> bool:
-        """Return whether phi has a valuation that begins from `since` on, but before `before`, and ends by `until`.
+        """Return whether phi has a valuation that begins at or after `since` but before `before`, and ends at or before
+        `until`.
 
         guard: a condition that the valuation must satisfy, together with the events `taken` before.
         """
@@ -1114,7 +1119,8 @@ KEEPS: dict[str, Callable[[ComplexEvent, set[ComplexEvent]], bool]] = {
     "last": lambda C, rivals: all(last_at_most(other, C) for other in rivals),
     "max": lambda C, rivals: not any(other > C for other in rivals),
 }
-"""For each strategy, and for none: whether it keeps a complex event, given all complex events it competes with."""
+"""For each strategy ("ignored" keeps all): a function of a complex event and the set of all that compete with it, which
+returns whether the strategy keeps the event."""
 
 
 def keys(phi: cel.Formula) -> tuple[str, ...]:

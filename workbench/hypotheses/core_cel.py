@@ -218,7 +218,10 @@ class CoreVariant:
                 assert_never(phi)
 
     def selected(self, phi: core.Strategy, psi: core.Formula) -> Iterator[Pair]:
-        """Yield the pairs that a strategy keeps. It compares pairs with the same last position and outer variables."""
+        """Yield the pairs of psi that a strategy keeps.
+
+        Pairs compete if they end at the same position and have the same valuation of the variables outside iterations.
+        """
         name = OPERATORS[type(phi)].name
         chosen = self.choices[f"selection@{name}"]
         strategy = name if chosen == "as-defined" else chosen

@@ -153,7 +153,9 @@ class _Interpreter(ExpressionInterpreter):
         return super().meaning(E, h, b) if chosen is None else chosen
 
     def by_choice(self, E: expr.Expression, h: History, b: Bindings) -> Events | None:
-        """Return the events of an expression whose operator has a chosen clause; None if it has the paper's clause."""
+        """Return the events at which E takes place by the clause that the choices give to its operator; None if they
+        give it the paper's clause.
+        """
         if isinstance(E, expr.Primitive):
             if E.mask is None or (self.choices["mask"] == "as-defined" and self.conditions.as_defined):
                 return None
@@ -177,7 +179,7 @@ class _Interpreter(ExpressionInterpreter):
 
 
 Of = Callable[..., Events]
-"""A function that returns the events at which an operand takes place: of(F), or of(F, part) in another history."""
+"""A function that returns the events at which an operand F takes place: `of(F)`, or `of(F, h)` in another history h."""
 
 
 def _two(E: expr.Nary) -> tuple[expr.Expression, expr.Expression]:
@@ -243,7 +245,9 @@ def _after(pick: Callable[[Events], Iterable[int]]) -> Clause:
 def _first_after(parts: Callable[..., Iterable[History]], closed: Callable[[Events, Events], Events]) -> Clause:
     """Return a clause for firstAfter.
 
-    parts: selects the histories after openings. closed: removes from the events those that come after a closing.
+    parts: a function that returns the histories in which to look, given a history and the events of the opening.
+    closed: a function that returns the events of F that count, given the events of F and of the closing in one of these
+    histories.
     """
 
     def clause(E: expr.FirstAfter, h: History, of: Of, known: ExpressionInterpreter) -> Iterable[int]:

@@ -27,10 +27,10 @@ Choices: TypeAlias = Mapping[str, str]
 Json = dict[str, Any]
 
 AT_MOST = {f"at-most-{n}": n for n in range(2, 8)}
-"""Values of the axis loop that limit the rounds of an iteration, with the most rounds."""
+"""For each value of the axis `loop` that limits the rounds of an iteration, the maximum number of rounds."""
 
 AT_MOST_SAYS = {name: f"at most {n}" for name, n in AT_MOST.items()}
-"""The meanings of the values of AT_MOST."""
+"""For each of these values, its meaning as text."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def _value(axis: Axis, hypothesis: Mapping[str, str], of: Mapping[str, Axis]) ->
 
 
 def allows(axis: Axis, value: str) -> bool:
-    """Return whether the axis has the value. The axis window-default has every number of seconds."""
+    """Return whether the axis has the value. The axis window-default accepts every number of seconds."""
     return value in axis.values or (axis.name == "window-default" and value.isdigit())
 
 
@@ -391,7 +391,7 @@ def emitted(found: list[Match], length: int, choices: Choices) -> list[Match]:
 
 
 def _best(found: list[Match], group: Any, order: Any) -> list[Match]:
-    """Return for each group of matches the first complex event in the order, with all its bindings."""
+    """Return, for each group of matches, the matches that come first in the order: several if they are equal in it."""
     result: list[Match] = []
     for _, some in groupby(sorted(found, key=group), key=group):
         matches = list(some)
@@ -408,18 +408,18 @@ BUDGET = Budget(valuations=200_000, matches=20_000, seconds=2.0)
 """The budget of one answer."""
 
 Found = Callable[[Any, Stream, Choices, Output, Budget], Iterable[Match]]
-"""A function that finds the matches of a syntax tree over a stream, before any of them is left out or moved."""
+"""A function that finds all matches of a syntax tree over a stream, before the engine selects which ones it reports."""
 
 Parts = Callable[[Any, Choices], Sequence[Any]]
-"""A function that returns the syntax trees that an engine evaluates instead of one, independently of each other.
+"""A function that returns the syntax trees that an engine evaluates, independently of each other, for one query.
 
 Raises BudgetExceeded.
 """
 
 Unhidden = Callable[[Any, Choices], tuple[Any, frozenset[str] | None]]
-"""A function that removes the hiding of events from a syntax tree, and returns the variables shown; None for all.
+"""A function that returns a syntax tree without PROJECT, and the variables that PROJECT shows (None for all).
 
-An engine chooses among matches with all their events, whether it shows these or not.
+It is needed because an engine chooses among matches with all their events, also with those that it does not show.
 """
 
 
@@ -429,14 +429,13 @@ class Interpretation:
 
     found: the interpreter. operators: a function that returns the names of the operators in a syntax tree. require: a
     function that raises IllFormed for a tree that `found` does not support. compared: whether a profile compares
-    matches by position and events ("matches"), by results ("groups"), or wholly. strategies: the operators that are
-    selection strategies. keys: a function that returns the attributes by which a tree has partitions. parts: a function
-    that returns the trees that are evaluated instead of one. unhidden: a function that returns a tree with all events
-    of its matches. stages: the stages of questions that identify an engine. shapes: queries, each with events, that are
-    asked before the random questions, few of which have such a shape. around: templates for random queries, used in
-    turn, since the generator makes neither windows nor keys. twice: for some operators, two questions that
-    only differ in their types, as a query and a stream of types; the first query names one type twice. repeats: a
-    function that returns whether a tree names a type twice.
+    matches by position and events ("matches"), by results ("groups"), or with their bindings ("valuations").
+    strategies: the operators that are selection strategies. keys: a function that returns the partition attributes of a
+    tree. parts, unhidden: see `Parts` and `Unhidden`. stages: the stages of questions that identify an engine. shapes:
+    queries with several operators, each with its events; they are asked first, because random queries rarely look like
+    them. around: templates into which random queries are put in turn, because the generator makes neither windows nor
+    keys. twice: for some operators, two questions (query, stream of types) that differ only in their types; the first
+    query names a type twice. repeats: a function that returns whether a tree names a type twice.
     """
 
     axes: Mapping[str, Axis]
@@ -783,7 +782,8 @@ class Stage:
 class EngineQuestion:
     """A question for an engine: one query over one stream. key: the stream as text.
 
-    kind: the query, and whether times decrease in the stream, for which an engine may refuse it.
+    kind: the query, and whether times decrease in the stream. An engine may refuse one kind of question and answer
+    another.
     """
 
     query: str
@@ -894,14 +894,16 @@ CONDITION_STAGES: tuple[tuple[str, tuple[tuple[tuple[Json, ...], int, tuple[str,
         ((events("A", x=(1, 3)), 1, ("{0}x / 2 = 1", "{0}x / 2 = 1.5", "{0}x / 2 > 1", "{0}x / 2 < 1.5")),),
     ),
 )
-"""Of each axis the events, the length of the longest stream, and the conditions, for each type; {0} is before an
-attribute."""
+"""For each axis about conditions, its questions: the events of the streams, the length of the longest stream, and the
+conditions. In a condition, {0} stands before each attribute, for a variable.
+"""
 
 
 def conditions(query: str, before: str = "", also: tuple[str, ...] = ()) -> tuple[Stage, ...]:
-    """Return the stages about conditions on one event. query: it has {} in place of a condition on attributes of A.
+    """Return the stages of questions about conditions on one event.
 
-    before: the text before each attribute. also: axes that are identified together with the comparisons.
+    query: a query with {} in place of a condition on the attributes of A. before: the text before each attribute, such
+    as "A.". also: axes that are identified together with the comparisons.
     """
     return tuple(
         Stage(
@@ -917,9 +919,10 @@ def conditions(query: str, before: str = "", also: tuple[str, ...] = ()) -> tupl
 
 
 def selections(*asked: tuple[str, tuple[Json, ...], int]) -> tuple[Stage, ...]:
-    """Return stages of questions that identify the meaning of each selection strategy, put around given queries.
+    """Return stages of questions that identify the meaning of each selection strategy.
 
-    asked: each query with the events of its streams and the length of the longest.
+    asked: for each query to which the strategies are applied, its text, the events of its streams, and the length of
+    the longest stream.
     """
     return tuple(
         Stage(

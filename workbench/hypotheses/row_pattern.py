@@ -27,15 +27,17 @@ Rewritten: TypeAlias = Callable[[MatchRecognize], MatchRecognize]
 Preferred: TypeAlias = Callable[[Iterator[Labelling]], "Labelling | None"]
 Looks: TypeAlias = Callable[[Frame], Frame]
 Looked: TypeAlias = Callable[[Frame, Sequence[Row], int], Frame]
-"""A function that returns another frame, given the frame, the rows of all partitions, and where this one begins."""
+"""A function that returns a changed frame, given the frame, the rows of all partitions, and the index in them of the
+first row of the frame's partition."""
 Searched: TypeAlias = Callable[[MatchRecognize, int, int, int, RowReading, MatchAt], "RowMatch | None"]
 Parts: TypeAlias = Callable[[MatchRecognize, Sequence[Row], RowReading], list[list[int]]]
 
 
 @dataclass(frozen=True)
 class LookingMeaning(Meaning):
-    """The meaning of a pattern for an engine whose conditions see other rows. looks: a function that changes the rows
-    that conditions see.
+    """The meaning of a pattern for an engine whose conditions see other rows than the definition says.
+
+    looks: a function that changes the rows that conditions see.
     """
 
     looks: Looks
@@ -46,8 +48,9 @@ class LookingMeaning(Meaning):
 
 @dataclass(frozen=True)
 class LookingOutput(RowOutput):
-    """The output of an engine whose measures see other rows. looks: a function that changes the frame. parts: the
-    partitions.
+    """The output of an engine whose measures see other rows than the definition says.
+
+    looks: a function that changes the rows that measures see. parts: the partitions.
     """
 
     looks: Looks = lambda f: f

@@ -78,14 +78,14 @@ SAYS: dict[str, str] = {
     "wildcards, and in their own otherwise",
     "absent": "not of a test of an absent field: is true; is false",
 }
-"""For each question of `SigmaReading`, the meanings of its answers, in their order.
+"""For each field of `SigmaReading`, what it is about and the meanings of its values, in their order.
 
-If several choices explain an answer, the first is named. So `null_groups` comes before `groups`, which changes more,
-and `sequence` before `alerts-temporal`, as converters write sequences that are used up.
+If several choices explain an answer, the first one here is reported. So `null_groups` comes before `groups`, which
+changes more answers.
 """
 WINDOWS = ("sliding", "bucketed", "unlimited", "extent")
 BEAR = {"window": ("count",), "alerts": ("count",), "counted": ("several-counted", "several-added")}
-"""The features for which a reading matters here, if they differ from `BEARS`."""
+"""The features of rules for which an axis matters; `BEARS` has those of the axes that are not listed here."""
 AXES = axes(
     *(
         Axis(name, values, BEAR.get(name, (BEARS[name],)), says)
@@ -270,7 +270,9 @@ OF_CONDITIONS = (
 
 @dataclass(frozen=True)
 class Document:
-    """The place of a rule in a text of documents, and whether it is a correlation with a written condition."""
+    """The index of a rule among the YAML documents of a text, and whether it is a correlation that has a
+    `condition`.
+    """
 
     place: int
     has_condition: bool
@@ -278,7 +280,7 @@ class Document:
 
 @lru_cache(maxsize=1024)
 def documents_of(text: str) -> Mapping[str, Document]:
-    """Return the documents of rules by their names; empty if the text is not YAML."""
+    """Return, for each rule's name, its `Document`; empty if the text is not YAML."""
     import yaml
 
     found: dict[str, Document] = {}
@@ -375,7 +377,9 @@ class LogOfConverter(LogOfRules):
                 yield from ((p, t, [one]) for one in sorted(of_p, key=self._place))
 
     def _place(self, one: AlertOccurrence) -> tuple[int, int]:
-        """Return a sort key: the place of an occurrence's rule among the documents, and its index in the rule."""
+        """Return a sort key for an occurrence: the index of its rule's document in the text, and the rule's index in
+        the correlation.
+        """
         document = self.documents.get(one.alert.rule)
         return (document.place if document else 0), one.rule
 
@@ -409,7 +413,11 @@ class LogOfConverter(LogOfRules):
     def _first_times(
         self, rule: SigmaCorrelation, window: list[AlertOccurrence], follows: Callable[[Any, Any], bool]
     ) -> dict[int, Microseconds]:
-        """Return, for each rule of a sequence, the first time in the window that follows the times of earlier rules."""
+        """Return, for each rule of a sequence, its first time in the window that follows the first times of the earlier
+        rules.
+
+        follows: whether a time may come after another one (> or >=).
+        """
         found: dict[int, Microseconds] = {}
         for i in range(len(rule.rules)):
             before = max(found.values(), default=None)

@@ -66,8 +66,9 @@ def complement(test: Code) -> Code:
 
 
 def every(test: Code, ranges: Mapping[str, Code]) -> Code:
-    """Return code that tests a condition for every choice of values from the ranges. Each value has the name of its
-    range.
+    """Return code that tests a condition for every combination of values from the ranges.
+
+    ranges: for each name that the condition uses, code for the list of its values.
     """
     if not ranges:
         return test
@@ -81,8 +82,9 @@ def every(test: Code, ranges: Mapping[str, Code]) -> Code:
 
 
 def compare(left: Any, comparator: str, right: Any) -> bool:
-    """Return whether a comparison is true. It is false for an absent value, values of two kinds, or an order of
-    Booleans.
+    """Return whether a comparison is true.
+
+    It is false if a value is absent, if the values have different kinds, or if <, <=, > or >= compares Booleans.
     """
     if left is None or right is None or _kind(left) != _kind(right):
         return False
@@ -124,9 +126,9 @@ FUNCTIONS = {one.__name__: one for one in (compare, one_of, events, at, beginnin
 
 
 def predicate(tree: Json, value: Callable[[Json], Code]) -> Code:
-    """Return a predicate on single events as code. value: makes code for an attribute or a reference.
+    """Return a predicate on single events as code. Raises ValueError for other predicates.
 
-    Raises ValueError for other predicates.
+    value: a function that makes the code for an attribute or a reference.
     """
 
     def term(side: str) -> Code:
@@ -176,8 +178,8 @@ class NotExpressible(Exception):
 
 @dataclass(frozen=True)
 class Leaf:
-    """A step that takes one event of a type, or at least `least` events if `least` is set, and at most `most` (None: no
-    limit).
+    """A step that takes one event of a type. If `least` is set, it is a Kleene closure, which takes from `least` to
+    `most` events (None: no limit).
 
     absent: whether the step takes no event; then no event between its neighbours may satisfy its conditions.
     """
@@ -263,7 +265,7 @@ def leaves_of(step: Leaf | PatternOperator) -> Iterator[Leaf]:
 
 
 def _hoisted(tree: Json) -> tuple[Window | None, Json]:
-    """Return the outermost window, which commutes with filters and variables around it, and the formula without it."""
+    """Return the outermost window, and the formula without it. The window may be inside filters and variables."""
     if tree["node"] == "Within":
         window = tree["window"]
         if window["node"] == "EventWindow":
@@ -387,7 +389,7 @@ def nodes(tree: Any) -> Iterator[Json]:
 
 
 def _code(condition: Json, leaves: Mapping[str, Sequence[Leaf]]) -> Code:
-    """Return a condition on the events of each variable, made from the conditions of its leaves."""
+    """Return code for a condition on variables. A variable stands for the events of all leaves that it labels."""
     if condition["node"] in ("Conjunction", "Disjunction"):
         join = both if condition["node"] == "Conjunction" else either
         return join(_code(condition["left"], leaves), _code(condition["right"], leaves))
@@ -421,7 +423,7 @@ class Source(str):
 
 
 class Sources:
-    """Stands in for the names of OpenCEP; each call returns its own source code."""
+    """Stands in for the names of OpenCEP: each call returns the Python source of that call instead of an object."""
 
     def __getattr__(self, name: str) -> Any:
         def call(*arguments: Any, **named: Any) -> Source:
@@ -437,7 +439,7 @@ class Sources:
 
 
 def source(pattern: Alternative, window: Window | None) -> str:
-    """Return the pattern as the Python source that makes it."""
+    """Return the Python source that builds the pattern."""
     return str(build_pattern(pattern, window, Sources()))
 
 

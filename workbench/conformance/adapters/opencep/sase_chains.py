@@ -35,11 +35,9 @@ CLAIMS = {
     "ordered_time": True,
 }
 PLACES = {"only": 0, "first": 0, "previous": -2, "current": -1, "last": -1}
-"""The index of the event of a reference among the events that its component has so far."""
+"""For each kind of reference, the index of its event in the list of events that the component has so far."""
 RANKS = {"only": 0, "first": 0, "previous": 1, "current": 2, "last": 3}
-"""The order of references to the events of one component; the condition is tested when the event of the last is
-taken.
-"""
+"""For each kind of reference, a rank: a condition is tested when its reference with the highest rank gets its event."""
 LEAST = 1e-6  # seconds between two times: a window of SASE+ is open, one of OpenCEP is closed
 
 
@@ -87,7 +85,9 @@ def _leaf(component: Json, number: int) -> Leaf:
 
 
 def _equivalence(attribute: str, leaves: Sequence[Leaf]) -> list[Condition]:
-    """Translate [attribute]: each event has the same value as the event before it, skipping absent components."""
+    """Translate [attribute]: each event has the same value as the event before it, where absent components do not
+    count.
+    """
     taken = [leaf for leaf in leaves if not leaf.absent]
     if len(taken) == 1 and taken[0].closure:
         raise NotExpressible("a condition on a Kleene closure must be on each of its events")
@@ -106,8 +106,9 @@ def _agreeing(one: Leaf, of_one: Code, other: Leaf, attribute: str) -> Condition
 
 
 def _condition(tree: Json, leaves: Sequence[Leaf], of: Mapping[str, Leaf]) -> Condition:
-    """Translate a conjunct of WHERE. If it mentions a negated component, it is tested with the events of that
-    component, else with those of its last component.
+    """Translate a conjunct of WHERE.
+
+    The condition belongs to the negated component that it mentions; if it mentions none, to its last component.
     """
     references = [node for node in nodes(tree) if node["node"] == "Reference"]
     names = {of[node["variable"]].name for node in references}

@@ -103,7 +103,10 @@ def step_of(step: Json) -> str:
 
 
 def call_of(tree: Json, mode: str | None) -> str:
-    """Return the call of a funnel or a sequence. Raises Skip if ClickHouse cannot express it."""
+    """Return the ClickHouse call for a funnel or a sequence. Raises Skip if ClickHouse cannot express it.
+
+    mode: the mode of windowFunnel for a funnel that has none; None for the default mode.
+    """
     steps = ", ".join(map(step_of, tree["steps"]))
     if tree["node"] == "Sequence":
         if len(tree["steps"]) < 2:

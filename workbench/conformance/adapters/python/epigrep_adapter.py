@@ -69,13 +69,13 @@ def pattern_of(chain: Chain, first: bool) -> dict[str, Any]:
 
 
 def bound(transition: dict[str, Any], width: float) -> None:
-    """Add an upper bound to the time of a transition; the least of several bounds applies."""
+    """Limit the time from one step to the next in a transition; the least of several limits applies."""
     old = transition["max_elapsed"]
     transition["max_elapsed"] = int(width) if old is None else min(old, int(width))
 
 
 def atom_of(type_: str, conditions: Any) -> dict[str, Any]:
-    """Return the atom for events of a type with these conditions."""
+    """Return epigrep's JSON for a step: the event type and the conditions on one event."""
     predicates = []
     for attribute, comparator, value in plain_comparisons(conditions):
         if type(value) not in TAGS or attribute == "time":

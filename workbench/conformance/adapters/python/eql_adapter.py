@@ -37,7 +37,7 @@ CLAIMS = {
 
 
 def rule_of(chain: Chain) -> str:
-    """Return the rule of a chain. Raises Skip for what rules cannot express."""
+    """Return the rule of a chain. Raises Skip if EQL cannot express it."""
     if chain.across or any(step.adjacent or step.adjacent_rounds for step in chain.steps):
         raise Skip("EQL compares events only by keys, and has no adjacent steps")
     terms = [clause_of(step) for step in chain.steps for _ in range(runs_of(step))]

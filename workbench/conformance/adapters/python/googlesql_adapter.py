@@ -128,7 +128,7 @@ def expression_of(tree: Json, variable: str | None) -> str:
 
 
 def sees_rows(tree: Any) -> bool:
-    """Return whether an expression looks at other rows than its own."""
+    """Return whether an expression reads other rows than the current one."""
     if isinstance(tree, list):
         return any(map(sees_rows, tree))
     if not isinstance(tree, dict):
@@ -177,7 +177,10 @@ def constant_of(value: Any) -> str:
 
 
 def statement_of(run: RunMessage) -> tuple[str, bool, list[str]]:
-    """Return the statement, one for the order of rows ("" if no match is empty), and the names of the measures."""
+    """Return the SQL statement of a query, a second statement, and the names of the measures.
+
+    The second statement returns the order of the rows; it is "" if the pattern cannot match without rows.
+    """
     tree = run.tree
     if tree is None or "sql" not in run.message:
         raise Skip("the query does not parse")
@@ -206,7 +209,7 @@ def statement_of(run: RunMessage) -> tuple[str, bool, list[str]]:
         for one in tree["order"]
     ]  # fmt: skip
     if any(one["node"] != "Column" for one in tree["partition"]):
-        raise Skip("PARTITION BY may only have columns here, because their values tell which match a row is in", LINK)
+        raise Skip("PARTITION BY may only list columns here: their values identify the partition of a match", LINK)
     keys = [name_of(one["name"]) for one in tree["partition"]]
     defined = [
         f"{name_of(name)} AS {expression_of(conditions[name], name) if name in conditions else 'TRUE'}" for name in variables

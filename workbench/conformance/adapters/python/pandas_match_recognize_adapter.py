@@ -16,7 +16,7 @@ DTYPES = {"BIGINT": "Int64", "DOUBLE PRECISION": "Float64", "VARCHAR(200)": "obj
 
 
 def frame_of(run: RunMessage) -> Any:
-    """Return the table of a run as a frame; integers stay integers where none is missing."""
+    """Return the table of a run as a pandas frame. A column of integers stays integer if no value is missing."""
     import pandas
 
     columns = run.message["sql"]["columns"]

@@ -33,7 +33,7 @@ CLAIMS = {
 
 
 def skip(why: str) -> Skip:
-    """Return a skip with a link to the grammar."""
+    """Return a Skip with this reason and a link to CEQL's grammar."""
     return Skip(why, MANUAL)
 
 
@@ -157,7 +157,9 @@ class DeclaredQuery:
         return f"({phi} AS {self.name(tree['variable'])})"
 
     def repeated(self, tree: Json, symbol: str, plus: str) -> str:
-        """Return rounds written out: two or three as (f ; f) OR (f ; f ; f), two or more as f ; f+."""
+        """Return a repetition written out: from 2 to 3 rounds as (f ; f) OR (f ; f ; f), at least 2 rounds as f ;
+        f+.
+        """
         least, most = tree["least"], tree["most"]
         if least < 1 or (most or least) > MOST_ROUNDS:
             raise skip(f"repetitions are written out, up to {MOST_ROUNDS} rounds")

@@ -124,7 +124,7 @@ def is_number(name: str, run: RunMessage) -> bool:
 
 
 def by_groups(rule: Any, rows: Rows) -> Iterable[Json]:
-    """Return the matches for the groups in the rows of an answer."""
+    """Return one match for each row of an answer: the group that the row names."""
     for row in rows:
         group = {name: row.get(name) for name in rule.group_by or []}
         yield {"at": 0, "events": [], "result": {"rule": str(rule.name or rule.title), "group": group}}
