@@ -101,9 +101,8 @@ class UnknownStream:
         return [z3.Not(z3.And(before.defined, now.defined, compared(WRONG[order], before, now))) for before in earlier]
 
     def plain(self, p: int) -> Any:
-        """Return the constraint that the event at p is easy to read.
-
-        It has all attributes, small numbers, and a later time than the event before.
+        """Return the constraint that the event at p is easy to read: it has all attributes, small numbers, and a later
+        time.
         """
         facts = []
         if p > 0:
@@ -174,7 +173,7 @@ FALSE, TRUE = z3.BoolVal(False), z3.BoolVal(True)
 
 
 class SymbolicMeaning:
-    """The valuations of formulas over intervals of one unknown stream, each with the constraint under which it
+    """The valuations of formulas over the intervals of an unknown stream, each with the constraint under which it
     exists.
     """
 
@@ -196,7 +195,9 @@ class SymbolicMeaning:
         return self._known[key]
 
     def supports(self, guarded: Guarded) -> dict[ComplexEvent, Guard]:
-        """Return the complex events of guarded valuations, each with its condition."""
+        """Return the complex events of these valuations, each with the condition under which one of its valuations
+        exists.
+        """
         guards: dict[ComplexEvent, list[Guard]] = {}
         for mu, guard in guarded.items():
             guards.setdefault(support(mu), []).append(guard)

@@ -49,11 +49,12 @@ Types: TypeAlias = tuple[int, ...]
 
 @dataclass(frozen=True)
 class MarkedDFA:
-    """The smallest complete automaton that accepts the streams on which given events are a match of a formula.
+    """The smallest complete automaton that reads a stream with some events marked, and accepts if these are a match at
+    its end.
 
-    A stream is a word; a letter is a type of event with its marks, which say whether the event is in the match. The
-    initial state is 0. events: an event of each type that the formula distinguishes. steps: for each state the target
-    of each letter. marks: the ways to mark an event; only one in a language whose match is a single event.
+    A letter is a type of event and whether the event is marked. The initial state is 0. events: an example of each type
+    that the formula distinguishes. steps: for each state the target of each letter. marks: the ways to mark an event;
+    only one in a language whose match is a single event.
     """
 
     events: tuple[Event, ...]
@@ -86,7 +87,7 @@ class MarkedDFA:
 
     @cached_property
     def characterizing(self) -> tuple[Word, ...]:
-        """Return words that distinguish every two states: some word leads from exactly one of them to a final state."""
+        """Return words that distinguish all states: of any two states, some word leads only one to a final state."""
         # The empty word comes first: it distinguishes final states from all others.
         found: list[Word] = [()]
         states = range(len(self.steps))
@@ -200,10 +201,11 @@ def _words(letters: int, longest: int) -> Iterator[Types]:
 
 @dataclass(frozen=True)
 class KeyedTest:
-    """A test for streams whose last event has given keys: an automaton, and the streams of its words.
+    """The part of a complete test for streams whose last event has given keys.
 
-    automaton: accepts the marked words of real streams; its events have the hidden attributes of the reduction. zones:
-    for each type of events and each attribute of a window, how near to the last event its events are.
+    automaton: accepts a stream with a marked match, for streams that can exist (`real`). Its events have the hidden
+    attributes of the reduction, such as "has the key of the last event". zones: for each type of events and each
+    attribute of a window, how near to the last event its events are.
     """
 
     automaton: MarkedDFA
@@ -212,9 +214,9 @@ class KeyedTest:
     real: RealStreams
 
     def words(self, states: int | None = None, budget: Budget = Budget()) -> list[Types]:
-        """Return those words of a complete test that belong to a stream (see `is_real`).
+        """Return the words of a complete test, as types of events. Words that no stream has are left out (`is_real`).
 
-        states: the most states that an engine under test may have. Raises InputError, BudgetExceeded.
+        states: the greatest number of states of an engine under test. Raises InputError, BudgetExceeded.
         """
         own = len(self.automaton.steps)
         bound = own if states is None else states
@@ -245,7 +247,7 @@ class KeyedTest:
             yield from product(range(count), repeat=length)
 
     def is_real(self, word: Types) -> bool:
-        """Return whether there is a stream with these types of events, as seen from its last event."""
+        """Return whether some stream has these types of events, as seen from its last event."""
         state = self.real.start
         for type_ in word:
             after = self.real.step(state, type_)
@@ -255,10 +257,7 @@ class KeyedTest:
         return self.real.accepts(state)
 
     def stream(self, word: Types) -> Stream | None:
-        """Return a stream that has these types of events, in this order; None if none is found.
-
-        Some stream must have them.
-        """
+        """Return a stream with these types of events, in this order; None if none is found, although `is_real`."""
         events = [self.automaton.events[type_] for type_ in word]
         return stream_of_word(events, [self.zones[type_] for type_ in word], self.reduction, at_edges=True)
 
@@ -310,10 +309,10 @@ def _key(event: Event) -> tuple[str, tuple[tuple[str, object], ...]]:
 
 
 def keyed_tests(phi: Formula, schema: Schema | None = None, budget: Budget = Budget()) -> KeyedTests:
-    """Return the automata of a formula with partitions and windows around whole matches, for streams with ordered
-    times.
+    """Return the complete tests of a formula with partitions and windows around whole matches.
 
-    Raises Unsupported for a formula that the reduction does not support, and BudgetExceeded.
+    They are for streams whose times never decrease. Raises Unsupported for a formula that the reduction does not
+    support, and BudgetExceeded.
     """
     with depth_limited(phi.span):
         expanded = separate_alternatives(cel.expanded(phi))

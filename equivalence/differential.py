@@ -113,7 +113,10 @@ def judge(
 def checked(
     expected: Answer, second_opinion: SecondOpinion | None, phi: Query, stream: Stream, output: Output
 ) -> tuple[Literal["disagreed", "disputed"], frozenset[Match] | None]:
-    """Return the outcome of a disagreement, and the second opinion if it contradicts the expected answer."""
+    """Return "disputed" if the reference failed or the second opinion contradicts it, else "disagreed".
+
+    Also return the second opinion if it contradicts the expected answer, else None.
+    """
     if second_opinion is None:
         return "disagreed", None
     if isinstance(expected, str):
@@ -204,11 +207,11 @@ class Disagreement:
 class CampaignPlan:
     """A campaign: the evaluators that it compares, and how its cases are made.
 
-    A case does not depend on the number of cases. profile, nodes, events: the options of its query and
-    stream. tries: how often the evaluators are called again to shrink one disagreement. language: that of the queries.
-    maker: makes the cases. stream: makes another stream for a query. together: how many cases in a row share their
-    query, which is then compiled once; the maker makes the first of them. second_opinion: checks the left evaluator
-    wherever the right one disagrees with it.
+    A case depends on the seed and on its index, but not on the number of cases. profile, nodes, events: what its query
+    and stream are made of, and their greatest sizes. tries: how often the evaluators are called again to shrink one
+    disagreement. language: that of the queries. maker: makes the cases. stream: makes another stream for a query.
+    together: how many cases in a row share their query, which is then compiled once; the maker makes the first of them.
+    second_opinion: checks the left evaluator wherever the right one disagrees with it.
     """
 
     left: Evaluator
@@ -227,7 +230,7 @@ class CampaignPlan:
     second_opinion: SecondOpinion | None = None
 
     def case(self, index: int) -> tuple[Query, Stream]:
-        """Return the query and the stream of that index."""
+        """Return the query and the stream of the case with this index."""
         if self.together == 1:
             return self.make_case(index)
         first = index - index % self.together
@@ -239,7 +242,7 @@ class CampaignPlan:
         return phi, self.stream(rng, self.profile, length, phi)
 
     def make_case(self, index: int) -> tuple[Query, Stream]:
-        """Return a random query for this index, with a stream."""
+        """Make a random query and a stream for the case with this index."""
         # A generator of its own, so that each case can be made alone and in any process.
         return self.maker(Random(f"{self.seed}/{index}"), self.profile, self.nodes, self.events)
 
@@ -296,7 +299,7 @@ CauseOf: TypeAlias = Callable[[Disagreement], object | None]
 
 
 def by_index(d: Disagreement) -> object:
-    """Return the index of the case as the cause of a disagreement, so that each disagreement counts separately."""
+    """Group no disagreements: return the index of the case as its cause, so that each counts separately."""
     return d.index
 
 
@@ -319,13 +322,16 @@ def campaign(
     cause_of: CauseOf = by_index,
     seconds: float | None = None,
 ) -> Summary:
-    """Run a campaign and return its summary. It stops after `stop_after` causes, or EACH times as many disagreements.
+    """Run a campaign and return its summary. The results do not depend on `processes`, nor on cases in a checkpoint.
 
-    Shrinking of a disagreement ends early if `cause_of` returns None, or if EACH other disagreements have its cause. It
-    first tries the shrunk form of the last disagreement about the same query. No case begins after `seconds`. A
-    KeyboardInterrupt ends the campaign; the summary has the results so far. With several processes, the evaluators must
-    be functions that another process can import. The cases and disagreements do not depend on the number of processes,
-    nor on the cases in a checkpoint. Raises BrokenProcessPool if a process dies.
+    processes: how many work at once. With several, another process must be able to import the evaluators. stop_after:
+    the number of causes after which the campaign ends; it also ends after EACH times as many disagreements. progress:
+    called with the summary so far. checkpoint: finished cases, which are not run again; new ones are added. cause_of:
+    returns the cause by which disagreements are grouped. A disagreement is not shrunk further if it returns None, or if
+    EACH other disagreements have the same cause. seconds: no case begins after this time.
+
+    A KeyboardInterrupt ends the campaign; the summary has the results so far. Raises BrokenProcessPool if a process
+    dies.
     """
     begun = time.monotonic()
     summary = Summary(plan.cases)
@@ -376,7 +382,7 @@ def campaign(
 
 
 def one_case(plan: CampaignPlan, index: int) -> Summary:
-    """Return the summary of a campaign that has only the case with that index."""
+    """Run only the case with this index; return its summary."""
     begun = time.monotonic()
     outcome, found, reason = compare(plan, *plan.case(index))
     summary = Summary(1, Counter({outcome: 1}), reasons=Counter([reason] if reason else []))
@@ -394,10 +400,10 @@ def _make_case(plan: CampaignPlan, index: int) -> tuple[Query, Stream]:
 
 
 def compare(plan: CampaignPlan, phi: Query, stream: Stream) -> tuple[Outcome, Difference | None, str]:
-    """Compare the two evaluators of a campaign on one case; return the outcome.
+    """Compare the two evaluators of a campaign on one case.
 
-    If the evaluators disagree, also return the output on which they do, with the verdict. If one has no answer, also
-    return the reason.
+    Return the outcome; the output on which they disagree with its verdict, or None; and the reason if one of them has
+    no answer, or "".
     """
     outcome: Outcome = "empty"
     for output in plan.outputs:
@@ -418,10 +424,10 @@ def shrunk(
     small_enough: Callable[[Disagreement], bool] = lambda d: False,
     last: Disagreement | None = None,
 ) -> Disagreement:
-    """Shrink the disagreement on the case number `index`; its outcome and its kinds of failures stay the same.
+    """Shrink the disagreement on the case number `index`, keeping its outcome and its kinds of failures.
 
-    small_enough: whether shrinking may end. last: an earlier shrunk disagreement; if it has the same query, its shrunk
-    form is tried first.
+    small_enough: returns whether shrinking may end early. last: an earlier shrunk disagreement; if it has the same
+    query, its shrunk form is tried first.
     """
     found = plan.case(index)
     output, best = difference
@@ -540,7 +546,9 @@ def difference_kinds(expected: Iterable[Match], got: Iterable[Match]) -> list[Di
 
 @dataclass(frozen=True, order=True)
 class DisagreementCause:
-    """The operators of the query, sorted, and how the answers differ: see `shape`."""
+    """The cause by which disagreements are grouped: the operators of the query, sorted, and how the answers differ
+    (`shape`).
+    """
 
     operators: tuple[str, ...]
     shape: str
@@ -555,7 +563,7 @@ def cause(d: Disagreement, language: QueryOperations[Any] = CEL) -> Disagreement
 
 
 def shape(left: Answer, right: Answer) -> str:
-    """Return how two answers differ, such as "missing and position"; for a failure, its kind."""
+    """Return how two answers differ, such as "missing and position"; if one is a failure, its kind."""
     if isinstance(left, str) or isinstance(right, str):
         return failure(right) or f"{failure(left)} of the reference"
     return " and ".join(difference_kinds(left, right))
@@ -772,7 +780,7 @@ def no_progress(summary: Summary) -> None:
 
 @dataclass(frozen=True)
 class CampaignLimits:
-    """The number of processes of a campaign, and the number of differences after which it stops.
+    """The limits of a campaign: how many processes work at once, and the number of differences after which it stops.
 
     progress: called with the summary so far. resume: a file; cases in it are not run again, and new cases are added.
     """

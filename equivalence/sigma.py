@@ -55,7 +55,7 @@ USERS, HOSTS, SIZES, KINDS = ("ann", "Ann", "bob"), ("h1", "h2"), (0, 1, 2, 5), 
 
 @dataclass(frozen=True)
 class SigmaProfile:
-    """The parameters of random rules: which types of correlations there are, and whether they refer to each other.
+    """The parameters of random rules: which types of correlations occur, and whether correlations refer to each other.
 
     several: whether all correlations have at least two rules, and a group.
     """
@@ -217,7 +217,7 @@ def sigma_to_cel(query: sigma.SigmaQuery) -> Formula:
 
 
 def attributes_in(rule: sigma.SigmaRule) -> list[str]:
-    """Return the attributes that a rule tests, counts or groups by."""
+    """Return the fields that a rule tests, counts or groups by."""
     if isinstance(rule, sigma.SigmaDetection):
         return [field.name for field in eql.fields_of(rule.condition)]
     return [name for names in (*rule.keys, *rule.values) for name in names]
@@ -300,7 +300,10 @@ Instead: TypeAlias = tuple[sigma.SigmaCorrelation, Drafts] | None
 
 
 class LogSearch:
-    """Makes logs on which rules fire, and variants of them. Raises BudgetExceeded if conditions are too large."""
+    """Makes logs on which some queries' rules fire, and variants of these logs.
+
+    Raises BudgetExceeded if conditions are too large.
+    """
 
     def __init__(self, queries: Sequence[sigma.SigmaQuery]) -> None:
         self.rules = list(dict.fromkeys(rule for query in queries for rule in sigma.rules_of(query)))
@@ -342,16 +345,16 @@ class LogSearch:
         self._near: dict[tuple[EventLetter, str, str], list[Value]] = {}  # by a draft and a field
 
     def knows(self, query: sigma.SigmaQuery) -> bool:
-        """Return whether the detections of a query, and the fields of its groups, are those of this search."""
+        """Return whether the queries of this search have all detections, and all fields of groups, of this query."""
         rules = list(sigma.rules_of(query))
         keys = {f for rule in rules if isinstance(rule, sigma.SigmaCorrelation) for names in rule.keys for f in names}
         detections = {rule for rule in rules if isinstance(rule, sigma.SigmaDetection)}
         return detections <= set(self.detections) and keys <= set(self.groups)
 
     def firing(self, rule: sigma.SigmaRule, instead: Instead = None) -> Drafts:
-        """Return events on which a rule should fire; () if none are found.
+        """Return planned events on which a rule should fire; () if none are found.
 
-        instead: a rule for which given events are used, and these events.
+        instead: a rule, and planned events to use for it.
         """
         if instead is not None and rule == instead[0]:
             return instead[1]
@@ -592,7 +595,7 @@ class LogSearch:
         return near
 
     def bases(self) -> list[Drafts]:
-        """Return events on which the rules that raise alerts should fire, and events on which they nearly do."""
+        """Return planned logs on which the rules that raise alerts should fire, and logs on which they nearly fire."""
         first = [base for rule in self.roots if (base := self.firing(rule))]
         near = [(one, drafts) for one in self.correlations for drafts in self._draft_near(one)]
         bases = [*first, *(base for two in near for rule in self.roots if (base := self.firing(rule, two)))]
@@ -616,8 +619,9 @@ class LogSearch:
                 yield self._timed(rng.choice(nearby), start)
 
     def logs_with(self, letters: Sequence[EventLetter]) -> Iterator[list[Event]]:
-        """Yield logs on which a rule fires, and changed logs: with one of these letters in place of an event, or after
-        it, or in place of another letter everywhere.
+        """Yield logs on which a rule fires, and variants of them in which events are those of some letters.
+
+        A letter's event replaces an event or follows it, or the letter replaces another letter in the whole log.
         """
         for base in self.bases():
             yield self._timed(base)
@@ -836,7 +840,10 @@ def _places(alerts: Iterable[SigmaAlert]) -> set[int]:
 def find_log(
     logs: Iterable[list[Event]], one: Judge, other: Judge, said: Callable[[Iterable[SigmaAlert]], object] = _said
 ) -> list[Event] | None:
-    """Return a short log on which two judges disagree; None if they agree on all logs tried."""
+    """Return a short log on which two judges disagree; None if they agree on all of these logs.
+
+    one, other: return the alerts of a log. said: returns what is compared of these.
+    """
     for log in logs:
         check_time()
         if said(one(log)) != said(other(log)):
@@ -861,7 +868,7 @@ def _find_separating_log(
 
 
 def judge(query: sigma.SigmaQuery, reading: SigmaReading = SPECIFICATION) -> Judge:
-    """Return a function from a log to the alerts that a query raises."""
+    """Return a function that maps a log to the alerts that a query raises."""
     tests: DetectionTests = {}
     return lambda log: alerts_of(query, log, reading, tests=tests)
 
@@ -881,7 +888,8 @@ def compare_sigma(
     left: sigma.SigmaQuery, right: sigma.SigmaQuery, claim: Claim = "equivalent", level: Level = "events",
     budget: Budget = Budget(),
 ) -> SameRules | Different | Undecided:  # fmt: skip
-    """Decide whether, on every log, rules raise the same alerts, or the right rules raise all alerts of the left rules.
+    """Decide a claim about two queries: on every log, both raise the same alerts, or the right one raises all of the
+    left.
 
     A difference comes with a log.
     """
@@ -1238,7 +1246,7 @@ def _other_groups(rule: sigma.SigmaCorrelation) -> Iterator[tuple[str, sigma.Sig
 
 
 def mistakes_of_converters(condition: eql.Condition) -> Iterator[tuple[str, eql.Condition]]:
-    """Yield a description and the wrong condition for each mistake that converters have made with such a condition.
+    """Yield the wrong conditions that converters have made of conditions like this one, each with a description.
 
     Parentheses are lost around an operand of `not` or `and`, or around the texts of a network; `%` and `_` become
     wildcards; a cased text is found anywhere, or as a pattern of GLOB; blanks around a text are lost; a network becomes
@@ -1322,14 +1330,14 @@ def _all(parts: tuple[eql.Condition, ...]) -> eql.Condition:
 
 
 def lose_nulls(condition: eql.Condition) -> eql.Condition:
-    """Return a condition in which a field that is null does not exist."""
+    """Return a condition in which a field whose value is null counts as a field that does not exist."""
     if (name := sigma.field_there(condition)) is not None:
         return eql.FieldComparison("!=", eql.EventField(name), sigma.ABSENT)
     return rebuilt(condition, [lose_nulls(part) for part in children(condition)])
 
 
 def lose_network_parentheses(condition: eql.Condition) -> eql.Condition:
-    """Return how a database reads a condition in which networks are texts joined by OR, without parentheses.
+    """Return what a condition means if its networks become texts joined by OR, without the parentheses.
 
     Converters write a network as one text for each part that ends with a whole group of digits: 10.20.0.0/15 becomes
     `f LIKE '10.20.%' OR f LIKE '10.21.%'`. Beside AND or after NOT, this means another condition.
@@ -1366,7 +1374,7 @@ def _in_whole_groups(condition: eql.Condition) -> list[eql.Condition]:
 
 
 def compare_networks_as_texts(condition: eql.Condition) -> eql.Condition:
-    """Return a condition in which each network is the texts, with a wildcard, that its addresses begin with."""
+    """Return a condition that compares networks as texts: whether an address begins like those of the network."""
     if isinstance(condition, CONNECTIVES):
         return rebuilt(condition, [compare_networks_as_texts(part) for part in children(condition)])
     texts: list[str] = []
@@ -1412,7 +1420,7 @@ def _regex_of(parts: Iterable[Part]) -> str:
 
 
 def read_signs_as_wildcards(condition: eql.Condition) -> eql.Condition:
-    """Return a test of a text without cased in which `_` and `%` are wildcards, as LIKE reads them."""
+    """Make `_` and `%` wildcards in a test of a text, as LIKE reads them, unless it has the modifier `cased`."""
     if not _is_text(condition, cased=False):
         return condition
     parts = _parts_of_text(condition) or []
@@ -1421,9 +1429,10 @@ def read_signs_as_wildcards(condition: eql.Condition) -> eql.Condition:
 
 
 def ignore_case_of_signs(condition: eql.Condition) -> eql.Condition:
-    """Return a test of a whole text that contains `_`, `%` or a backslash as a test with wildcards.
+    """Return a test of a text that contains `_`, `%` or a backslash as a test with wildcards.
 
-    Such a test ignores case in each reading of `case` but `exact`. Any other test is returned unchanged.
+    A test with wildcards ignores case in every reading of `case` except `exact`. Any other test, and one with the
+    modifier `cased`, is returned unchanged.
     """
     parts = _parts_of_text(condition) if _is_text(condition, cased=False) else None
     has_sign = any(c in "_%\\" and not wild for c, wild in parts or ())
@@ -1438,14 +1447,14 @@ def _with_parts(condition: eql.Condition, parts: Sequence[Part]) -> eql.Conditio
 
 
 def read_question_marks_as_characters(condition: eql.Condition) -> eql.Condition:
-    """Return a test of a text without cased in which `?` is no wildcard."""
+    """Make `?` an ordinary character in a test of a text, unless it has the modifier `cased`."""
     parts = _parts_of_text(condition) if _is_text(condition, cased=False) else None
     changed = [(c, wild and c != "?") for c, wild in parts or ()]
     return _with_parts(condition, changed) if parts and changed != parts else condition
 
 
 def compare_cased_literally(condition: eql.Condition) -> eql.Condition:
-    """Return a test that a value is the cased text itself, with its wildcards as characters."""
+    """Make the wildcards of a test with the modifier `cased` ordinary characters. Return other tests unchanged."""
     parts = _parts_of_text(condition) if _is_text(condition, cased=True) else None
     if not any(wild for _, wild in parts or ()):
         return condition
@@ -1453,7 +1462,7 @@ def compare_cased_literally(condition: eql.Condition) -> eql.Condition:
 
 
 def find_cased_anywhere(condition: eql.Condition) -> eql.Condition:
-    """Return a test of a cased text that finds the text anywhere in a value."""
+    """Let a test with the modifier `cased` find its text anywhere in a value. Return other tests unchanged."""
     parts = _parts_of_text(condition) if _is_text(condition, cased=True) else None
     if parts is None:
         return condition
@@ -1461,8 +1470,9 @@ def find_cased_anywhere(condition: eql.Condition) -> eql.Condition:
 
 
 def read_cased_as_glob(condition: eql.Condition) -> eql.Condition:
-    """Return a test of a cased text in which `*`, `?`, `[` and a backslash are signs of a pattern, as GLOB of DuckDB
-    reads them.
+    """Let a test with the modifier `cased` read `*`, `?`, `[` and backslashes as DuckDB's GLOB does.
+
+    Other tests are returned unchanged.
     """
     parts = _parts_of_text(condition) if _is_text(condition, cased=True) else None
     if not any(c in "*?[\\" and not wild for c, wild in parts or ()):
@@ -1622,10 +1632,10 @@ def _without_rule(rule: sigma.SigmaCorrelation, i: int) -> sigma.SigmaCorrelatio
 
 
 def readings(query: sigma.SigmaQuery) -> Iterator[tuple[str, SigmaReading]]:
-    """Yield ("axis=value", reading) for each reading that matters for a query and differs from the specification's in
-    one answer.
+    """Yield ("axis=value", reading) for each reading that answers one question unlike the specification's.
 
-    A reading is a choice of answers to the questions that the specification leaves open.
+    A reading is a choice of answers to the questions that the specification leaves open. Only questions that matter for
+    the query are considered.
     """
     used = features(query)
     for one in fields(SigmaReading):
@@ -1646,7 +1656,9 @@ BEARS: Mapping[str, str] = {
 
 
 def features(query: sigma.SigmaQuery) -> frozenset[str]:
-    """Return the features of rules for which a reading matters: types of correlations, and the names in `BEARS`."""
+    """Return the features of a query whose meaning differs between readings: types of correlations, or names in
+    `BEARS`.
+    """
     return frozenset(name for rule in sigma.rules_of(query) for name in features_of(rule))
 
 
@@ -1688,7 +1700,7 @@ def features_of(rule: sigma.SigmaRule) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class SigmaTest:
-    """A log with the alerts that rules raise there, and the mistakes that it finds, in words."""
+    """A log with the alerts that rules raise on it, and descriptions of the mistakes that it finds."""
 
     log: tuple[Event, ...]
     alerts: tuple[SigmaAlert, ...]
@@ -1706,7 +1718,7 @@ class SigmaTests:
 
 
 def make_sigma_tests(query: sigma.SigmaQuery) -> SigmaTests:
-    """Return logs that find mistakes of a rule or of its conversion; the rule fires on the first log.
+    """Return logs that find mistakes in a rule or in its conversion; the rule fires on the first log.
 
     A mistake is a rule that differs in one place (`mutants_of`), or another reading of the specification (`readings`).
     Raises BudgetExceeded, and MissingPackage without the solver.
@@ -1851,10 +1863,10 @@ def find_distinguishing_logs(
     known: Iterable[Sequence[Event]],
     more: Iterable[Sequence[Event]] = (),
 ) -> list[list[Event]]:
-    """Return a few logs that distinguish pairs of meanings that the known logs do not distinguish, in each form of
-    answers.
+    """Return a few logs that distinguish pairs of meanings that the known logs do not distinguish.
 
-    In these logs each field has values of one kind, as in a table. more: further logs to try. Raises BudgetExceeded.
+    A meaning maps a log to several answers; two meanings are distinguished in each of these. In the logs each field has
+    values of one kind, as in a table. more: further logs to try. Raises BudgetExceeded.
     """
 
     def differing_pairs(log: Sequence[Event]) -> int:

@@ -60,8 +60,8 @@ class Contained(Answer):
 
 @dataclass(frozen=True, eq=False)
 class Different(Answer):
-    """The verdict that two queries differ, with a stream on which the reference evaluators of their languages confirm
-    it.
+    """The verdict that two queries differ, with a stream that shows it. The reference evaluators of their languages
+    confirm it.
 
     at: the last position of the stream. left_only, right_only: the matches at this position that only the left, or only
     the right query has. shortest: whether no shorter stream separates the queries.
@@ -137,10 +137,10 @@ Word: TypeAlias = tuple[Letter, ...]
 
 @dataclass(frozen=True)
 class Fact:
-    """A proved fact about MATCH_RECOGNIZE: no partition has consecutive rows in which the conditions have these
-    results.
+    """A proved fact about conditions of MATCH_RECOGNIZE: no partition has consecutive rows with these results.
 
-    first: only if they are its first rows; last: only if they are its last rows.
+    rows: for each row the results of some conditions. first, last: whether the fact is only about the first rows, or
+    the last rows, of a partition.
     """
 
     rows: Word
@@ -148,7 +148,7 @@ class Fact:
     last: bool = False
 
     def to_json(self) -> dict[str, Any]:
-        """Return the fact as JSON: for each row, which conditions are true and which are false, by number."""
+        """Return the fact as JSON: for each row, the indices of its true conditions and of its false conditions."""
         letters = [
             {str(v).lower(): sorted(i for i, true in letter if true is v) for v in (True, False)}
             for letter in self.rows
@@ -166,10 +166,11 @@ class Fact:
 class PieceProof:
     """A proof for all streams whose last event has keys in given pieces, into which the values of a key are divided.
 
-    keys: for each partition attribute, the results of its tests, those of the left query first; None if the last event
-    has no key. relation: known facts about the stream so far, with two sets of states that then accept the same words.
-    clocked: replaces relation if windows are around parts of a match. It has sets of configurations instead of states,
-    and the times at which they are reached (clocks.py); None in it stands for no bound.
+    keys: for each partition attribute, the results of the queries' tests on the last event's value, those of the left
+    query first; None if the last event has no key. relation: known facts about the stream so far, with two sets of
+    states that then accept the same words. clocked: replaces relation if windows are around parts of a match. It has
+    sets of configurations instead of states, and the times at which they are reached (clocks.py); None in it stands for
+    no bound.
     """
 
     keys: tuple[tuple[str, tuple[bool, ...] | None], ...]
@@ -250,18 +251,18 @@ class RuleProof:
 
 @dataclass(frozen=True)
 class Certificate:
-    """Pairs of sets of states that accept the same words. The left automaton's states are numbered before the right's.
+    """A proof of a claim about two queries, which can be checked without the search that found it.
 
-    For event expressions the automata are deterministic: a pair has one state of each, and each counts from 0.
+    relation: pairs of sets of states that accept the same words; the left automaton's states are numbered before the
+    right's. For event expressions the automata are deterministic: a pair has one state of each, and each counts from 0.
 
-    solver: whether the solver helped to list the types of events, on which the states depend. facts: for clauses of
-    MATCH_RECOGNIZE, facts about their conditions instead of pairs; a checker follows both patterns. letters: for EQL,
-    the non-empty sets of filters that one event can pass; the filters of the left rule are numbered before those of the
-    right. A checker follows both rules; without letters it decides the claim again. arrays: whether fields of events
-    may have several values. order: the order of times for which the claim is proved.
-
-    For formulas with partitions or windows on values, the pairs are in `cases`. `derivation` proves a claim from claims
-    about the parts of the formulas.
+    solver: whether the solver helped to list the types of events, on which the states depend. order: the order of times
+    for which the claim is proved. cases: for formulas with partitions or windows on values, the pairs in each case.
+    derivation: a proof from claims about the parts of the formulas. facts: for clauses of MATCH_RECOGNIZE, facts about
+    their conditions instead of pairs; a checker follows both patterns. letters: for EQL, the non-empty sets of filters
+    that one event can pass; the filters of the left rule are numbered before those of the right. A checker follows both
+    rules; without letters it decides the claim again. arrays: for EQL, whether fields of events may have several
+    values.
     """
 
     claim: Claim

@@ -60,7 +60,7 @@ class MarkedNFA:
     final: Subset
 
     def after(self, subset: Subset) -> dict[Letter, Subset]:
-        """Return the targets of each letter from these states, for letters that have targets."""
+        """Return, for each letter that leads anywhere from these states, the states to which it leads."""
         reached: dict[Letter, Subset] = {}
         while subset:
             lowest = subset & -subset
@@ -150,10 +150,9 @@ def separate(
 ) -> Separation | Relation:
     """Return a shortest word that only one of the two automata accepts, or a proof that there is none.
 
-    The proof is a list of pairs of sets of states that accept the same words.
-
-    contained: whether to search only words that the left accepts and the right does not. known_events: whether to
-    search only words whose types have a known event. Raises BudgetExceeded after more than `limit` pairs.
+    The proof is a list of pairs of sets of states that accept the same words. contained: search only words that the
+    left accepts and the right does not. known_events: search only words for whose types an event is known. Raises
+    BudgetExceeded after more than `limit` pairs.
     """
     relation: Relation = []
     parents: dict[Pair, tuple[Pair | None, Letter]] = {}
@@ -179,7 +178,9 @@ def separate(
 
 
 def normal_form(states: Subset, relation: Sequence[Pair]) -> Subset:
-    """Return the largest set of states that accepts the same words as `states`, if each pair in the relation does."""
+    """Return the largest set of states that accepts the same words as `states`, given that each pair in the relation
+    does.
+    """
     pending, grown = list(relation), True
     while grown:
         grown = False
@@ -350,7 +351,7 @@ def satisfiable(phi: cel.Formula, schema: Schema | None = None, budget: Budget =
 
 
 def vacuous(phi: cel.Formula, schema: Schema | None = None, budget: Budget = Budget()) -> Iterator[Problem]:
-    """Yield the filters that no event can pass, and the innermost part because of which a formula never matches."""
+    """Yield a problem for each filter that no event can pass, and for the innermost part that can never match."""
     impossible = list(_impossible_filters(phi, schema, budget))
     yield from impossible
     if not impossible and satisfiable(phi, schema, budget) is False:

@@ -75,27 +75,30 @@ VALUES = 4  # the most values in registers at once; each adds choices for an eve
 
 
 class ClockedAutomaton(Protocol):
-    """An automaton, given by its configurations and their steps."""
+    """An automaton with clocks. A configuration is a state together with the clocks that run."""
 
     @property
     def initial(self) -> tuple[Config, ...]:
         """Return the configurations before the first event."""
 
     def step(self, config: Config, type_: int, within: Ages) -> Iterator[tuple[Marks, Config]]:
-        """Yield (marks, configuration) for each step with an event of a type."""
+        """Yield (marks, configuration) for each way to read an event of a type.
+
+        within: how old each open part of a match is at this event.
+        """
 
     def is_final(self, config: Config) -> bool:
         """Return whether a match may end here."""
 
     def rank(self, config: Config) -> tuple[Config, tuple[int, ...]]:
-        """Return a configuration's comparison key and its clocks.
+        """Return a configuration without its clocks, and its clocks.
 
-        Of two configurations with equal keys the one with younger clocks accepts more.
+        Of two configurations that are equal without clocks, the one with younger clocks accepts more.
         """
 
 
 def prune(automaton: ClockedAutomaton, configs: Iterable[Config]) -> tuple[Config, ...]:
-    """Return the configurations sorted, without those of which another accepts at least as much."""
+    """Drop each configuration for which another one accepts at least as much; return the others, sorted."""
     groups: dict[Config, list[tuple[tuple[int, ...], Config]]] = {}
     for config in set(configs):
         shared, clocks = automaton.rank(config)
@@ -110,7 +113,8 @@ def prune(automaton: ClockedAutomaton, configs: Iterable[Config]) -> tuple[Confi
 
 @dataclass(frozen=True)
 class PlainClocked:
-    """A compiled formula. Its marks say where each part with a window of its own begins and ends.
+    """The automaton with clocks of a compiled formula, whose marks say where each part with its own window begins and
+    ends.
 
     A configuration is a state with the parts that have begun but not ended, and the clock of each.
     """
@@ -191,7 +195,10 @@ def registers_in(marks: Marks) -> list[tuple[int, str]]:
 
 @dataclass(frozen=True)
 class EitherClocked:
-    """Two automata side by side. A configuration names the automaton, 0 or 1, and has a configuration of it."""
+    """Two automata side by side, which share no states.
+
+    A configuration is (0, a configuration of the left one) or (1, a configuration of the right one).
+    """
 
     left: ClockedAutomaton
     right: ClockedAutomaton
@@ -215,9 +222,10 @@ class EitherClocked:
 
 @dataclass(frozen=True)
 class FilteredClocked:
-    """An automaton whose marks are changed or refused. It ignores events of the hidden types.
+    """An automaton that changes the marks of another one, or refuses events because of their marks.
 
-    change: returns the new marks of an event of a type; None refuses the event.
+    change: returns the new marks of an event of a type; None refuses the event. hidden: whether a type of events is
+    ignored.
     """
 
     inner: ClockedAutomaton
@@ -247,8 +255,8 @@ class FilteredClocked:
 class StrategyClocked:
     """NXT, LAST or MAX around an automaton.
 
-    A configuration is one of that automaton, together with those of the rival matches that the strategy compares with
-    it. monitor: returns the rivals after an event.
+    A configuration is one of that automaton, together with the configurations of the rival matches that the strategy
+    compares with it. monitor: returns the rivals after an event.
     """
 
     inner: ClockedAutomaton
@@ -339,7 +347,7 @@ def clocks_in(config: Any) -> frozenset[int]:
 
 
 def names_of(config: Any) -> dict[int, int]:
-    """Return new consecutive names for the clocks and for the values in registers; the clocks come first."""
+    """Map the clocks and the values in registers of a configuration to new numbers without gaps; clocks come first."""
     running = sorted(clocks_in(tuple(config)), reverse=True)
     clocks, values = ([x for x in running if (x > KEY) == is_clock and x != KEY] for is_clock in (True, False))
     names = {clock: -1 - i for i, clock in enumerate(clocks)}
@@ -348,12 +356,12 @@ def names_of(config: Any) -> dict[int, int]:
 
 
 def piece_of(value: int) -> int:
-    """Return the number of the piece to which a register's value belongs. Pieces divide the values of an attribute."""
+    """Return the piece of an attribute's values to which a register's value belongs, by number."""
     return ((FRESH if value <= FRESH else KEY - 1) - value) % PIECES
 
 
 def renamed(config: Any, names: Mapping[int, int]) -> Any:
-    """Return the configuration with its clocks and registers renamed."""
+    """Replace clocks and register values in a configuration by their new numbers."""
     if isinstance(config, int):
         return names.get(config, config)
     return tuple(renamed(part, names) for part in config)
@@ -366,11 +374,10 @@ def renamed(config: Any, names: Mapping[int, int]) -> Any:
 class ClockedLetter:
     """A type of events, as the search with clocks reads it.
 
-    timed: whether its events have a time. least, most: the least and the greatest time from it to the last event.
-
-    The other fields list attributes that registers compare. keyed: the event has the value of the last event. absent:
-    the event may lack the attribute. present: by attribute, the piece of values (a number) in which the value may be
-    another one. single: the piece has a single value.
+    timed: whether its events have a time. least, most: the least and the greatest time from such an event to the last
+    event of the stream. The other fields are about the attributes whose values registers hold. keyed: those with the
+    value of the last event. absent: those that the event may lack. present: those that the event may have, each with
+    the piece (by number) of its values. single: those whose piece has only one value.
     """
 
     type: int
@@ -403,10 +410,11 @@ class Registers:
     ends_without: frozenset[str] = frozenset()
 
     def choices(self, letter: ClockedLetter, config: Any) -> Iterator[tuple[tuple[str, int | None], ...]]:
-        """Yield the attributes of an event of this letter with values that they may have; None means that there is no
+        """Yield each combination of values that the registered attributes of an event may have; None stands for no
         value.
 
-        config: the configuration before the event, whose keys the event may share. Raises BudgetExceeded.
+        letter: the type of the event. config: the configuration before the event; its registers hold values that the
+        event may repeat. Raises BudgetExceeded.
         """
         held = _parts(config) if self.compared else ()
         running = {(self._group(next(iter(self.compared[i]))), x) for i, x in held if x <= KEY}
@@ -438,7 +446,7 @@ class Registers:
 
 @dataclass(frozen=True)
 class ClockedPair:
-    """A state of the search: facts about the stream, a set of configurations of each automaton, and the times."""
+    """A state of the search: facts about the stream, the configurations of each automaton, and the zone of times."""
 
     known: tuple[int, ...]
     left: tuple[Config, ...]
@@ -454,10 +462,10 @@ Constraint: TypeAlias = tuple[int, int, Bound]
 class ClockedStep:
     """A step of the search for a stream on which two automata differ; the steps up to it give the stream.
 
-    parent: the pair of sets of states before the step. letter: the type and marks of the event that is read. times:
-    constraints on its time. events: the numbers of this event, of the last event with a time, and of the event since
-    which each clock runs. values: the attribute values of the event. origins: for each register, the event whose value
-    it holds.
+    parent: the state of the search before the step. letter: the type of the event that is read. times: constraints on
+    its time. events: the numbers of this event, of the last event with a time, and of the event at which each clock
+    started. values: where the event's attribute values come from. origins: for each value in a register, the event and
+    the attribute that it comes from.
     """
 
     parent: ClockedPair | None

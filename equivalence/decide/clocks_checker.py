@@ -43,16 +43,16 @@ Passed: TypeAlias = Mapping[int, int | float]
 
 
 class NotClosed(Exception):
-    """Raised if the list proves nothing; the message says why."""
+    """Raised if a certificate's list of pairs proves nothing; the message says why."""
 
 
 @dataclass(frozen=True)
 class AttributeOptions:
-    """The values that an attribute may have in events of a type.
+    """The values that an attribute may have in the events of one type.
 
-    An attribute's values are divided into numbered pieces. is_last: it has the value of the last event. may_lack: it
-    may have no value. piece: the piece of its other values; None for none. lonely: whether that piece has only one
-    value. group: the group of attributes that are compared with each other.
+    The values of an attribute are divided into numbered pieces. is_last: it has the last event's value. piece:
+    otherwise, the piece of its values; None if it has none. lonely: whether that piece has only one value. may_lack: it
+    may be absent. group: the group of attributes that are compared with each other.
     """
 
     name: str
@@ -63,9 +63,10 @@ class AttributeOptions:
     lonely: bool
 
     def options(self, held: Iterable[int], new: int) -> list[int | None]:
-        """Return the values that the event may have, given the values in registers.
+        """Return the values that the event may have: None for absent, LAST_VALUE, a value in a register, or a new one.
 
-        new: a value of piece 0 that no register has; from it follow the new values of the other pieces.
+        held: the values in registers. new: a number that no register has, for a new value of piece 0; other pieces
+        count down from it.
         """
         if self.is_last:
             return [LAST_VALUE]
@@ -93,8 +94,8 @@ class KnownEvent:
 class NestedAutomaton:
     """A formula as an automaton whose runs are nested tuples, built from the automata of its operands.
 
-    kind: a compiled formula, two automata side by side, a filter, or a strategy. For a filter, `shown` returns the new
-    marks of an event, or None to refuse the event; `unseen` says whether it ignores a type of events. For a strategy,
+    kind: "plain" is a compiled formula, "either" two automata side by side. In a "filter", `shown` returns the new
+    marks of an event, or None to refuse the event; `unseen` says whether it ignores a type of events. In a "strategy",
     `monitor` is the step of its monitor.
     """
 
@@ -122,7 +123,7 @@ class NestedAutomaton:
                 self.wanted[p] |= looked | (self.wanted[q] - emptied)
 
     def has_run(self, run: Any, parts: int) -> bool:
-        """Return whether a value has the form of a run, with clocks of this many parts."""
+        """Return whether a value has the form of a run of this automaton, with at most `parts` clocks."""
         if not isinstance(run, tuple):
             return False
         if self.plain is not None:
@@ -168,7 +169,7 @@ class NestedAutomaton:
         return self.below[0].accepts(run)
 
     def after(self, run: Run, type_: int, late: Late, values: Values) -> Iterator[tuple[Marks, Run]]:
-        """Yield the marks and the runs after an event. late: the parts whose windows have expired."""
+        """Yield (marks, run) for each way to continue a run with an event. late: the parts with expired windows."""
         if self.plain is not None:
             yield from self._plain_after(self.plain, run, type_, late, values)
         elif self.kind == "either":
@@ -224,7 +225,9 @@ class NestedAutomaton:
             yield marks, (then, *self.followed[key])
 
     def clocks_of(self, run: Run) -> tuple[Any, list[int]]:
-        """Return a run without its clocks, and the clocks. Clocks of two runs are comparable if the rest is equal."""
+        """Return a run without its clocks, and its clocks. Two runs are compared by age only if they are equal without
+        clocks.
+        """
         if self.plain is not None:
             clocks = [x for _, x in run[1] if x > LAST_VALUE]
             return (run[0], [(part, min(x, LAST_VALUE + 1)) for part, x in run[1]]), clocks
@@ -237,7 +240,7 @@ class NestedAutomaton:
         return self.below[0].clocks_of(run)
 
     def youngest(self, runs: Iterable[Run]) -> Runs:
-        """Return the runs that no run with the same state and younger clocks replaces."""
+        """Drop each run for which another run has the same state and younger clocks; return the others."""
         known = [(run, *self.clocks_of(run)) for run in set(runs)]
         kept = []
         for run, shared, clocks in known:
@@ -280,7 +283,7 @@ def _piece(value: int) -> int:
 
 
 def closed(times: Times) -> Times | None:
-    """Return the matrix of shortest sums of bounds; None if no times satisfy the bounds."""
+    """Return the matrix with the tightest bounds that follow from these; None if no times satisfy the bounds."""
     n = len(times)
     found = [row[:] for row in times]
     for k in range(n):

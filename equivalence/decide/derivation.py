@@ -125,7 +125,7 @@ def stack_of(phi: Formula) -> tuple[list[cel.Condition | cel.Window | str], Form
 
 
 def with_conditions(phi: Formula, conditions: Sequence[cel.Condition | cel.Window | str]) -> Formula:
-    """Return the formula under these filters, windows and partitions, the first one outermost."""
+    """Put these filters, windows and partitions around a formula, the first one outermost; return the result."""
     for c in reversed(conditions):
         if isinstance(c, str):
             phi = cel.PartitionBy(phi, c)
@@ -226,7 +226,10 @@ def follows(
     schema: Schema | None,
     budget: Budget,
 ) -> bool:
-    """Return whether a condition on a valuation follows from known ones. Only simple rules are tried."""
+    """Return whether a condition on a valuation follows from known conditions, by simple rules only.
+
+    False means that no rule proves it.
+    """
     if any(key_of_condition(c, schema) == key_of_condition(d, schema) for d in known):
         return True
     for i, d in enumerate(known):
@@ -285,7 +288,9 @@ def _as_one_event(P: Predicate) -> Predicate:
 
 
 def is_written_so(phi: Formula, psi: Formula, claim: Claim, schema: Schema | None) -> RuleProof | None:
-    """Return a proof that only compares how two expanded formulas are written; None if there is none."""
+    """Return a proof of the claim by the rule `same` alone, which compares how expanded formulas are written; None
+    without one.
+    """
     if key_of(phi, schema) == key_of(psi, schema):
         return RuleProof("same")
     chosen = _chosen_first(phi) if claim == "contained" else None
@@ -303,7 +308,10 @@ def is_written_so(phi: Formula, psi: Formula, claim: Claim, schema: Schema | Non
 
 
 def with_canonical_names(*formulas: Formula) -> tuple[Formula, ...]:
-    """Return expanded formulas with the same complex events, with variables named after what they hold."""
+    """Rename the variables of expanded formulas by what they hold; return formulas with the same complex events.
+
+    Formulas that differ only in the names of variables become equal.
+    """
     prefix = _unused_prefix({A for phi in formulas for A in _fixed_names(phi)})
     namings = {i: NamesByAtoms(phi, prefix) for i, phi in enumerate(formulas) if not _looks_at_names(phi)}
     sets = {atoms: name for naming in namings.values() for atoms, name in naming.names.items()}
@@ -386,8 +394,10 @@ def _condition_with_names(c: cel.Condition, names: Mapping[str, str]) -> cel.Con
 
 
 class NamesByAtoms:
-    """Names the variables of one formula without AND and PROJECT. An atom is an event type at one place. A set of atoms
-    is an integer with a bit for each atom.
+    """Chooses names for the variables of one formula without AND and PROJECT.
+
+    A variable is named by the atoms whose events it holds. An atom is an occurrence of an event type in the formula; a
+    set of atoms is an integer with a bit for each.
     """
 
     def __init__(self, phi: Formula, prefix: str) -> None:
@@ -399,9 +409,8 @@ class NamesByAtoms:
         self._find_atoms(phi)
 
     def rebuilt(self, sets: Mapping[int, str]) -> Formula:
-        """Return the formula with other variables.
-
-        Each set of atoms has a name, and binds all its atoms to this name.
+        """Return the formula with new variables. sets: for each set of atoms, the name of the variable that holds their
+        events.
         """
         self.number = count()
         return self._rebuilt(self.phi, iter(self.conditions), sets)

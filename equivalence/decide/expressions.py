@@ -57,7 +57,10 @@ def body_of(E: expr.Expression) -> expr.Expression:
 
 
 def sources(E: expr.Expression) -> dict[str, frozenset[ArgumentPosition]]:
-    """Return, for each attribute variable, the arguments of events from which it gets its values."""
+    """Return, for each attribute variable, the arguments of events from which it gets its values.
+
+    An argument is given by the event type and its index.
+    """
     definitions = {d.name: d for d in E.definitions} if isinstance(E, expr.Let) else {}
     places = argument_places(body_of(E), definitions)
     return {X: places.get(X, frozenset()) for X in ranging_variables(body_of(E))}
@@ -66,10 +69,11 @@ def sources(E: expr.Expression) -> dict[str, frozenset[ArgumentPosition]]:
 def pairings(
     E: expr.Expression, F: expr.Expression, claim: Claim, schema: Schema, budget: Budget
 ) -> Iterator[tuple[expr.Expression, expr.Expression, Schema]]:
-    """Yield the two expressions with variables replaced by attributes, under a schema that has these attributes.
+    """Yield the two expressions with their variables replaced by attributes, each time with a schema that has these
+    attributes.
 
-    Each variable of F is paired with a variable of E that gets its values from the same places. For containment, some
-    of these places are enough. Raises Unsupported for prefix and constraints.
+    Each variable of F is paired with a variable of E that gets its values from the same arguments. For containment,
+    some of these arguments are enough. Raises Unsupported for prefix and constraints.
     """
     left, right = sources(E), sources(F)
     types: dict[str, ValueType] = {}
@@ -136,7 +140,10 @@ def values_for(E: expr.Expression, F: expr.Expression) -> dict[ValueType, list[V
 def over_values(
     E: expr.Expression, schema: Schema, pools: Mapping[ValueType, Sequence[Value]], budget: Budget
 ) -> expr.Expression:
-    """Return E for histories in which its variables can have only these values. Raises Unsupported, BudgetExceeded."""
+    """Return E restricted to histories in which its variables have only these values.
+
+    pools: the values of each type. Raises Unsupported, BudgetExceeded.
+    """
     definitions = {d.name: d for d in E.definitions} if isinstance(E, expr.Let) else {}
     order, where = order_under(schema), sources(E)
     found: list[expr.Expression] = []
@@ -150,9 +157,7 @@ def over_values(
 
 
 def attributes_of(where: Mapping[str, frozenset[ArgumentPosition]], schema: Schema) -> Iterator[tuple[str, str]]:
-    """Yield the pairs (event type, attribute) from which variables get their values, given their arguments and a
-    schema.
-    """
+    """Yield the (event type, attribute) pairs that these arguments stand for in the schema."""
     order = order_under(schema)
     return ((T, order[T][k]) for found in where.values() for T, k in sorted(found) if k < len(order.get(T, ())))
 

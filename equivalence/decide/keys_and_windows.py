@@ -108,7 +108,7 @@ Keys: TypeAlias = Mapping[str, Truth | None]
 
 
 def last_variables(phi: Formula) -> frozenset[str]:
-    """Return the variables that hold the last event of the interval in every valuation of an expanded formula."""
+    """Return the variables that hold the interval's last event in every valuation of an expanded formula."""
     return _join_variables(phi, lambda left, right: right, frozenset[str].intersection)
 
 
@@ -149,8 +149,8 @@ def _join_variables(
 
 
 def binds_last(phi: Formula, L: frozenset[str] | None = None) -> bool:
-    """Return whether in every valuation some variable holds the last event of the interval. L: the variables to
-    consider; None for all.
+    """Return whether, in every valuation, one of the variables L holds the last event of the interval. None: any
+    variable.
     """
     match phi:
         case cel.EventAtom(R):
@@ -212,10 +212,11 @@ def whole_microseconds(width: Width) -> Fraction:
 class Measures:
     """The attributes by which two formulas compare events.
 
-    keys: the keys, with their tests. widths: the attributes of windows, with the windows' widths. entangled: whether an
-    attribute is used in two ways, or in a test with others. Then the search may consider streams that cannot exist:
-    proofs remain valid, but a difference must be replayed. held: the attributes whose values registers hold, with their
-    tests. groups: the sets of held attributes that are compared with each other.
+    keys: the attributes that must have the last event's value, each with the tests of it in filters. held: the
+    attributes that are compared in other ways, with their tests; a register holds their values. groups: the sets of
+    held attributes that are compared with each other. widths: the attributes of windows, with the windows' widths.
+    entangled: whether an attribute is used in two of these ways, or in a test with other attributes. Then the search
+    may consider streams that cannot exist: proofs remain valid, but a difference must be replayed.
     """
 
     keys: Mapping[str, tuple[Predicate, ...]]
@@ -287,7 +288,8 @@ class Measures:
     def pieces(self, key: str) -> dict[Truth, Value | None]:
         """Return the combinations of results that a key's tests can have, each with a value that has these results.
 
-        The value is None if only an absent value gives these results.
+        Such a combination is a piece of the key's values. The value is None if only an absent value gives these
+        results.
         """
         tests = self._tests(key)
         if self.schema is not None and key not in self.schema.attributes and key != TIME:
@@ -306,9 +308,7 @@ class Measures:
         return self.keys[name] if name in self.keys else self.held[name]
 
     def keyless(self, key: str) -> list[Truth]:
-        """Return the results of a key's tests for values that are equal to no value: an absent value and, for
-        floats, NaN.
-        """
+        """Return the results of a key's tests for values that equal nothing: an absent value and, for floats, NaN."""
         nothing: list[Value | None] = [None, math.nan] if self.type_of(key) in (None, "float") else [None]
         return list(dict.fromkeys(self.truth(key, value) for value in nothing))
 
@@ -507,11 +507,12 @@ def with_places(phi: Formula, ends: bool = True) -> Iterator[tuple[Formula, bool
 
 @dataclass(frozen=True)
 class Reduction:
-    """Translates formulas with keys and windows to unary formulas, for one case of which keys the last event has.
+    """Translates formulas with keys and windows to unary formulas, in one case of the last event's keys.
 
-    order: the order of the times. parts: the width of each window around a part that ends before the match does, and
-    the attributes compared with each register, in the order in which `reduced` meets them. Variables mark the first and
-    the last event of each such part, and the events compared with a register.
+    keys: the case; for each key the results of its tests on the last event's value, None if the last event has no key.
+    order: the order of the times. parts: an entry, in the order in which `reduced` meets them, for each window around a
+    part that ends before the match does (its width), and for each register (the attributes compared with it). In the
+    result, variables mark the first and the last event of each part, and the events compared with a register.
     """
 
     measures: Measures
@@ -531,7 +532,7 @@ class Reduction:
         return bit if isinstance(in_piece, pred.Anything) else pred.Both(bit, in_piece)
 
     def last(self, key: str) -> Predicate:
-        """Return a predicate on a key that the last event satisfies, in the case for which this reduction is made."""
+        """Return a predicate on a key that the last event satisfies in this case."""
         if self.keys[key] is not None:
             return self.same(key)
         found: Predicate | None = None
@@ -550,14 +551,14 @@ class Reduction:
         return reduce(pred.Either, types) if types else NOTHING
 
     def near(self, name: str, index: int) -> Predicate:
-        """Return a predicate that is true of events within a width of the last event. index: the index of the width."""
+        """Return a predicate that is true of events near the last event: within the attribute's width `index`."""
         return Comparison("<=", Attribute(f"{HIDDEN}near {name}"), Constant(index))
 
     def held_by(self, type_: int, types: Mapping[Predicate, Sequence[int]]) -> ClockedLetter:
-        """Return the letter for events of a type, as the search with clocks reads it, but without times.
+        """Return a type of events as a letter of the search with clocks (ClockedLetter), without bounds on its time.
 
-        It says which values the attributes that registers hold may have. types: for each predicate the types that
-        satisfy it.
+        The letter says which values its events may have in the attributes that registers hold. types: for each
+        predicate, the types whose events satisfy it. Raises BudgetExceeded.
         """
         measures, absent, single, present = self.measures, set[str](), set[str](), dict[str, int]()
         keyed = frozenset(a for a in measures.held if a in measures.keys and type_ in types[self.same(a)])
@@ -626,7 +627,7 @@ class Reduction:
             raise Unsupported(f"{what} around a part of a match, {where}", phi.span)
 
     def reduced(self, phi: Formula, ends: bool = True, flat: bool = True) -> Formula:
-        """Return the unary formula for an expanded one.
+        """Translate an expanded formula to a unary one.
 
         ends: whether the interval of phi ends at the event where a match is reported. flat: whether the operators
         around phi judge each match on its own. Raises Unsupported for windows and partitions that cannot be translated.
@@ -771,7 +772,7 @@ def variables_in(phi: Formula) -> Iterator[str]:
 
 
 def restricted(phi: Formula, P: Predicate) -> Formula:
-    """Return a formula with those valuations of phi whose events all satisfy P."""
+    """Return a formula with only those valuations of phi whose events all satisfy P."""
     names = frozenset((*variables_in(phi), held_mark(P) or WHOLE))
     return cel.Project(names - {WHOLE}, cel.Filter(cel.In(phi, WHOLE), cel.Every(WHOLE, P)))
 
@@ -786,7 +787,7 @@ def _all_of(tests: Sequence[Predicate], truth: Truth) -> Predicate:
 
 
 def needs_order(phi: Formula, schema: Schema | None, flat: bool = True) -> bool:
-    """Return whether the reduction of an expanded formula is right only if times do not decrease."""
+    """Return whether the reduction of an expanded formula is correct only for times that do not decrease."""
     if isinstance(phi, cel.Within) and not flat and window_of(phi.window, schema) is not None:
         return True
     judged = isinstance(
@@ -808,7 +809,7 @@ are further away, or have no value.
 
 
 class RealStreams:
-    """A deterministic automaton that accepts a sequence of event types if some stream has it.
+    """A deterministic automaton that accepts a sequence of event types if some stream has these types.
 
     Not every sequence is possible: for example, an event cannot be nearer to the last event than a later event is.
     """
@@ -840,7 +841,9 @@ class RealStreams:
         return (*nearest, int(self._may_be_last[type_]))
 
     def zones(self, type_: int) -> Sequence[int]:
-        """Return the zones of the events of a type, by attribute."""
+        """Return how far events of this type are from the last event: for each attribute of a window a zone, as in
+        `Real`.
+        """
         return self._zones[type_]
 
     @staticmethod
@@ -862,11 +865,11 @@ Node: TypeAlias = tuple[Real, Subset, Subset]
 def separate_real(
     automata: MarkedNFA, real: RealStreams, limit: int, contained: bool, known_events: bool
 ) -> Word | list[Node]:
-    """Return a shortest word that separates both automata, or pairs that prove that there is none. Raises
-    BudgetExceeded.
+    """Return a shortest possible word that only one automaton accepts, or pairs that prove that there is none.
 
-    Same as `cel.separate`, but the automaton of streams that can exist runs beside both. A pair follows only from pairs
-    with the same state of this automaton.
+    A word is possible if some stream has it; `real` accepts these words. A pair has a state of `real` and two sets of
+    states that accept the same words from there. limit: the greatest number of pairs. contained, known_events: as in
+    `cel.separate`. Raises BudgetExceeded.
     """
     relation: dict[Real, list[tuple[Subset, Subset]]] = {}
     parents: dict[Node, tuple[Node | None, Letter]] = {}
@@ -966,9 +969,10 @@ def is_reducible(phi: Formula, schema: Schema | None = None, order: Order = "non
 
 
 def cases_of(measures: Measures) -> list[dict[str, Truth | None]]:
-    """Return all cases. A case says for each key which piece has the last event's value, or that it has no value.
+    """Return all cases of the last event's keys.
 
-    Raises BudgetExceeded.
+    A case says, for each key, in which piece of its values the last event's value is; None if the last event has no
+    value. Raises BudgetExceeded if there are too many cases.
     """
     choices: list[list[Truth | None]] = []
     for key in measures.keys:
@@ -1058,10 +1062,10 @@ MONITORS: Mapping[type, MonitorStep] = {cel.Next: after_next, cel.Last: after_la
 
 
 def clocked_automaton(phi: Formula, algebra: Algebra, types: dict[Predicate, Sequence[int]]) -> ClockedAutomaton:
-    """Return the automaton with clocks of a reduced formula.
+    """Return the automaton with clocks of a reduced formula that has passed `require_layers`.
 
-    types: maps predicates to the numbers of the types of their events. This function adds the predicates; the caller
-    adds the numbers before the first step. The formula has passed `require_layers`.
+    types: maps each predicate to the types whose events satisfy it, by number. This function adds the predicates of the
+    formula; the caller must add the numbers before the automaton's first step.
     """
     if not selects_parts(phi):
         compiled = compile_cel(phi, algebra.budget, algebra)
@@ -1097,7 +1101,8 @@ def selects_parts(phi: Formula) -> bool:
 
 
 def require_layers(phi: Formula, original: Formula) -> None:
-    """Raise Unsupported if a strategy is around a part with its own window or key, and other operators around that.
+    """Raise Unsupported if NXT, LAST or MAX is around a part with its own window or key, and inside an unsupported
+    operator.
 
     Only OR, FILTER, IN and other strategies may stand around such a strategy. original: the formula before its
     reduction, for the place in the message.
@@ -1224,7 +1229,7 @@ def _ticks(width: Width, tick: Fraction) -> int | float:
 
 
 def with_hidden(measures: Measures, schema: Schema | None, timed: bool = False) -> Schema | None:
-    """Return the schema with attributes for "has the key of the last event" and "is near the last event"."""
+    """Return the schema with two more attributes: "has the key of the last event" and "is near the last event"."""
     if schema is None:
         return None
     types: dict[str, dict[str, ValueType]] = {}
@@ -1248,10 +1253,11 @@ def stream_of_word(
     times: Sequence[Fraction | None] | None = None,
     held: Sequence[Held] = (),
 ) -> Stream | None:
-    """Return a stream of events with these hidden attributes; None if no stream is found.
+    """Return a stream that the search has found only as a sequence of event types; None if no stream is found.
 
-    at_edges: whether each event is as far from the last one as its zone allows. times: the times of the events in
-    seconds, if known. held: the assumptions about each event's values in registers.
+    events: an event of each type, with the hidden attributes that say whether it has the last event's key. zones: how
+    far each event is from the last one. at_edges: whether each event must be as far from the last one as its zone
+    allows. times: the times of the events in seconds, if known. held: where each event's values in registers come from.
     """
     measures = reduction.measures
     rows: list[dict[str, Value | None]] = [dict(event.attributes) for event in events]

@@ -67,10 +67,10 @@ OTHER = "an event type of no predicate"
 
 
 def unlisted(predicates: Sequence[Predicate], types: Collection[frozenset[int]], schema: Schema | None) -> Event | None:
-    """Search an event whose set of satisfied predicates is missing in `types`; return it, or None if none was found.
+    """Search for an event whose set of satisfied predicates is missing in `types`; return it, or None.
 
-    A set has the indices of its predicates. The event conforms to the schema, if there is one. Only some events are
-    tried. Raises BudgetExceeded.
+    types: sets of indices of predicates. The event fits the schema, if there is one. Only some events are tried, so
+    None proves nothing. Raises BudgetExceeded.
     """
     events = timed_items(_events(predicates, schema), 1)
     return next((event for event in events if classify_event(predicates, event) not in types), None)
@@ -304,7 +304,7 @@ class ComparedAttributes:
         return name, int(width) if width == int(width) else width
 
     def truths(self, key: str, value: Value | None) -> Truths:
-        """Return for each test of a key whether a value passes it."""
+        """Return, for each test of a key, whether a value passes it."""
         return tuple(pred.satisfied(test, lambda _: value) for test in self.tests_of(key))
 
     def tests_of(self, key: str) -> list[Predicate]:
@@ -312,7 +312,7 @@ class ComparedAttributes:
         return self.tests[key] if key in self.tests else self.held[key]
 
     def find_truths(self, key: str) -> set[Truths]:
-        """Return the truths of the tests for known values, except for values such as NaN that do not equal
+        """Return the results of a key's tests for known values, without values such as NaN that do not equal
         themselves.
         """
         value_type = self.type_of(key)
@@ -323,7 +323,7 @@ class ComparedAttributes:
         return {self.truths(key, v) for v in tried if v is not None and v == v}
 
     def without_key(self, key: str) -> set[Truths]:
-        """Return the truths of the tests for no value, and for NaN."""
+        """Return the results of a key's tests for an absent value, and for NaN."""
         return {self.truths(key, None)} | (
             {self.truths(key, math.nan)} if self.type_of(key) in (None, "float") else set()
         )
@@ -381,7 +381,7 @@ def is_end_held(phi: cel.Formula, among: frozenset[str] | None) -> bool:
 
 
 def surely_bound(phi: cel.Formula) -> frozenset[str]:
-    """Return the variables that surely hold some event."""
+    """Return the variables that hold some event in every valuation."""
     if isinstance(phi, cel.EventAtom):
         return frozenset([phi.type])
     if isinstance(phi, cel.Seq | cel.ContiguousSeq | cel.All | cel.And):
@@ -404,9 +404,11 @@ def _holds_something(phi: cel.Formula) -> bool:
 
 @dataclass(frozen=True)
 class UnaryReading:
-    """Translates formulas to unary formulas, for one case of which keys the last event has.
+    """Translates formulas to unary formulas, in one case of the last event's keys.
 
-    parts: the widths of windows on parts, and for each register the attributes that are compared with its value.
+    keys: the case; for each key the results of its tests on the last event's value, None if the last event has no key.
+    parts: for each window around a part of a match its width, and for each register the attributes compared with its
+    value.
     """
 
     compared: ComparedAttributes
@@ -427,7 +429,7 @@ class UnaryReading:
         return bit if piece is None else pred.Both(bit, piece)
 
     def may_be_last(self, key: str) -> Predicate:
-        """Return a predicate on a key that the last event satisfies, in the case for which this reading is made."""
+        """Return a predicate on a key that the last event satisfies in this case."""
         if self.keys[key] is not None:
             return self.agrees(key)
         tests = self.compared.tests[key]
@@ -519,8 +521,9 @@ class UnaryReading:
 
     @staticmethod
     def emptied(phi: cel.Formula, register: int, place: Place) -> cel.Formula:
-        """Mark the last event of a formula as the one at which the register is emptied; no mark if the match ends
-        there.
+        """Mark the last event of a formula as the one at which the register is emptied.
+
+        Return the formula without a mark if the match ends there.
         """
         return phi if place.at_end else cel.In(phi, LAST_OF + str(register))
 

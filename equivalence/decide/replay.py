@@ -82,9 +82,9 @@ def has_complex_event(phi: Formula, S: Stream, C: frozenset[int], budget: Budget
 
 
 def streams_of(letters: Sequence[Event], longest: int, most: int, schema: Schema | None = None) -> Iterator[Stream]:
-    """Yield all streams of these events of length 1, 2, and so on up to the longest.
+    """Yield all streams of these events of length 1, then 2, and so on up to `longest`.
 
-    Stop before a length if its streams would make more than `most`. Length 1 is always included.
+    Stop before the first length at which there would be more than `most` streams in all. Length 1 is always included.
     """
     number = 0
     for length in range(1, longest + 1):
@@ -122,7 +122,8 @@ def compared(
     """Search tables of at most `bound` rows for a difference of the matches; return it, or Undecided.
 
     The values of a column are the constants that it is compared with, neighbours of numbers and strings, and NULL. The
-    search stops when the budget, or SECONDS, is used up. `why` says why the clauses could not be decided.
+    search stops when the budget, or SECONDS, is used up. why: the reason why the clauses could not be decided, for
+    Undecided.
     """
     longest, last, fails = 0, 0, ""
     with suppress(BudgetExceeded), budget.timed(), Budget(seconds=budget.seconds or SECONDS).timed():
@@ -208,7 +209,7 @@ def tables(columns: Mapping[str, Sequence[Value | None]], bound: int, schema: Sc
 
 
 def values(clauses: Sequence[MatchRecognize], schema: Schema | None) -> dict[str, list[Value | None]]:
-    """Return for each column of the clauses some values to try, and NULL."""
+    """Return, for each column of the clauses, the values to try in a table; NULL is one of them."""
     from cerify.semantics.row_pattern import syntax as rows
 
     known = {} if schema is None else schema.attributes

@@ -24,7 +24,10 @@ from cerify.semantics.row_pattern.parse import parse
 
 
 class RowIteration(NamedTuple):
-    """The end of an iteration: its quantifier, the (capped) number of iterations so far, and whether it took a row."""
+    """A mark where an iteration of a quantifier ends.
+
+    number: how many iterations there were so far (capped). has_rows: whether this iteration took a row.
+    """
 
     quantifier: rows.Quantified
     number: int
@@ -36,7 +39,7 @@ Rest: TypeAlias = tuple[rows.Pattern | RowIteration, ...]
 
 
 class CheckedSide(NamedTuple):
-    """The remaining patterns of one clause after the rows so far.
+    """What is left of one clause's pattern after the rows so far.
 
     left: the remaining patterns, the preferred first, each with a number; equal numbers mean that the rows have equal
     labels. match: the number of the match if no remaining pattern is completed; None for no match.

@@ -42,10 +42,11 @@ Key: TypeAlias = Hashable
 
 
 class OrderedThreads(NamedTuple):
-    """The states that may take the next row, the preferred first, with the numbers of their labels.
+    """The threads (runs) of a clause that may take the next row, the preferred first.
 
-    best: the match if no thread completes. ended: the match if the partition ends here. Either may be None, which means
-    that there is no match.
+    open: for each thread its state, and the number of its labels; equal numbers mean equal labels. best: the match if
+    no thread completes. ended: the match if the partition ends here. Either may be None, which means that there is no
+    match.
     """
 
     open: tuple[tuple[int, Key], ...]
@@ -84,7 +85,7 @@ class SeparationSearch:
 
     @cached_property
     def before(self) -> bool:
-        """Return whether rows before the start of a match can make a difference."""
+        """Return whether rows before the row at which the matches start can make a difference."""
         return self.clauses.reach("PREV") > 0 or any(way.start for A in self.automata for way in A.first)
 
     def separation(self, facts: Sequence[Fact]) -> Word | None:

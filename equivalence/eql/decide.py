@@ -51,14 +51,19 @@ State: TypeAlias = tuple[Slots, Slots]
 
 @dataclass(frozen=True)
 class SlotRule:
-    """A sequence of EQL as the search reads it: its filters, given by numbers, and its window in microseconds."""
+    """An EQL sequence in the form that the search uses.
+
+    steps, until: the numbers of the filters of its steps and of `until`. window: maxspan in microseconds. None: absent.
+    """
 
     steps: tuple[int, ...]
     until: int | None
     window: int | None
 
     def after(self, slots: Slots, passes: frozenset[int], event: int) -> tuple[Slots, tuple[int, ...]]:
-        """Return the slots after an event that passes these filters, and the sequence that it completes, or ()."""
+        """Return the waiting sequences after an event that passes these filters, and the sequence that it completes, or
+        ().
+        """
         places = list(slots)
         ended: tuple[int, ...] = ()
         # Later steps first, so that an event moves no sequence by two steps.
@@ -86,7 +91,7 @@ def key_fields(query: eql.EqlQuery) -> Iterator[eql.EventField]:
 
 
 def key_shape(query: eql.EqlQuery) -> set[tuple[eql.EventField, ...]]:
-    """Return the keys of the steps, each as a tuple of fields; there is only one if all steps have the same key."""
+    """Return the set of the steps' keys, each a tuple of fields; it has one element if all steps have the same key."""
     body = query.body
     if isinstance(body, eql.EventFilter):
         return {()}
@@ -118,9 +123,9 @@ def with_keys_in_order(query: eql.EqlQuery) -> eql.EqlQuery:
 
 
 def shape_of(query: eql.EqlQuery) -> object:
-    """Return what a query has besides the conditions of its steps, in a form that can be compared.
+    """Return all of a query except the conditions of its steps, as a value that can be compared.
 
-    Keys stand at each step, and `runs=n` is written as n steps.
+    Two queries with equal values have the same keys, `runs`, window and pipes, however these are written.
     """
     nothing = eql.EventFilter(None, eql.FieldConstant(True))
     body = query.body
@@ -157,17 +162,17 @@ def expanded_steps(query: eql.EqlQuery) -> list[eql.SequenceStep]:
 
 
 def first_events(state: State) -> list[int]:
-    """Return the first events of the waiting sequences, in the order in which they came."""
+    """Return the number of the first event of each waiting sequence, in the order of the events."""
     return sorted({slot[0] for slots in state for slot in slots if slot})
 
 
 def step_rules(
     rules: tuple[SlotRule, SlotRule], state: State, passes: frozenset[int], old: int
 ) -> tuple[State, tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Return the state of both rules after an event that passes these filters, and the sequence that each rule
-    completes, or ().
+    """Return the state of both rules after an event that passes these filters, and the completed sequence of each rule.
 
-    old: how many first events of waiting sequences are now too old for the window.
+    A completed sequence is () if there is none. old: the sequences that began with one of the first `old` events of
+    `first_events` have expired.
     """
     gone = set(first_events(state)[:old])
     kept = [tuple(() if slot and slot[0] in gone else slot for slot in slots) for slots in state]
@@ -213,7 +218,7 @@ def tried_logs(
 ) -> Iterator[list[Event]]:
     """Yield logs on which the queries may differ.
 
-    number: the number of each filter among the letters. key: the values of the key fields.
+    number: the number of each filter in the letters. key: the values of the key fields.
     """
     if not letters:
         return
@@ -248,11 +253,12 @@ def keyed_logs(
     letters_with: Callable[[dict[str, Value]], list[EventLetter]],
     twin: Callable[[str, Value], Value],
 ) -> Iterator[list[Event]]:
-    """Yield logs on which a sequence or sample fires, with these values of its keys, place by place.
+    """Yield logs on which a sequence or sample fires, with these key values.
 
-    letters_with: returns the letters of events with some fixed fields. twin: returns another value for which every test
-    of a field has the same result, if there is one. In the logs, the fields of other keys are absent, equal in all
-    events, or different in some. Times are around the windows of the queries.
+    values: the value of each key field, in the order in which the query lists the fields. letters_with: returns the
+    letters of events with some fixed fields. twin: returns another value for which every test of a field has the same
+    result, if there is one. In the logs, the fields of other keys are absent, equal in all events, or different in
+    some. Times are around the windows of the queries.
     """
     body = query.body
     if isinstance(body, eql.EventFilter):
@@ -362,23 +368,26 @@ class SlotFollower(Protocol):
     def after(
         self, slots: tuple[tuple[int, ...], ...], passes: frozenset[int], event: int
     ) -> tuple[tuple[tuple[int, ...], ...], tuple[int, ...]]:
-        """Return the places after an event, and the sequence that it completes."""
+        """Return the waiting sequences after an event, and the sequence that it completes, or ()."""
 
 
 @dataclass(frozen=True)
 class Moment:
-    """An event of the log: the filters that it passes, and how many first events of waiting sequences have expired."""
+    """An event of a log: the numbers of the filters that it passes, and how many waiting sequences have expired.
+
+    old: the number of different first events of the expired sequences; these are the earliest first events.
+    """
 
     passes: frozenset[int]
     old: int
 
 
 def times_of(moments: Sequence[Moment], window: int, rules: Sequence[SlotFollower]) -> list[int]:
-    """Return ascending times in microseconds at which exactly these sequences are older than the window.
+    """Return ascending times in microseconds, such that the sequences that each moment calls expired exceed the window.
 
-    The constraints bound differences of times from above and below, and are solved by shortest paths (R. Bellman,
-    1958). Times are whole seconds if possible, else milliseconds, else microseconds. Raises BudgetExceeded if there are
-    no such times.
+    All other waiting sequences are within the window. The constraints bound differences of times from above and below,
+    and are solved by shortest paths (R. Bellman, 1958). Times are whole seconds if possible, else milliseconds, else
+    microseconds. Raises BudgetExceeded if there are no such times.
     """
     young, old = _ages(moments, rules)
     for unit in UNITS:
@@ -457,7 +466,7 @@ class Asked:
     schema: Schema | None = None
 
     def differ(self, left: tuple[int, ...], right: tuple[int, ...]) -> bool:
-        """Return whether the matches at one event, () for none, refute the claim."""
+        """Return whether the two rules' matches at one event refute the claim. An empty match means no match."""
         if self.level == "positions":
             left, right = left[-1:], right[-1:]
         return left != right if self.claim == "equivalent" else bool(left) and left != right
@@ -466,7 +475,7 @@ class Asked:
 def compare_rules(
     left: eql.EqlQuery, right: eql.EqlQuery, asked: Asked = Asked(), budget: Budget = Budget()
 ) -> Same | Different | Undecided:
-    """Decide the claim `asked` about two queries: return Same, a log on which they differ, or Undecided.
+    """Decide a claim about two queries: return Same if it holds, Different with a log that refutes it, or Undecided.
 
     Queries that are too large to be compared are Undecided.
     """
@@ -480,10 +489,10 @@ def compare_rules(
 
 
 def find_counterexample(left: eql.EqlQuery, right: eql.EqlQuery, asked: Asked = Asked()) -> Stream | None:
-    """Return a log on which the reference evaluator refutes the claim; None if none is found.
+    """Try logs on the reference evaluator; return one that refutes the claim, or None.
 
-    The logs that are tried follow the steps, or are random. Only their events come from the code of the decision.
-    Raises BudgetExceeded.
+    The logs follow the steps of the queries, or are random. They do not depend on the decision procedure, which only
+    supplies example events. Raises BudgetExceeded.
     """
     comparison = _Comparison(left, right, asked, Budget())
     for arrays in (False, True) if asked.arrays else (False,):
@@ -497,7 +506,7 @@ def find_counterexample(left: eql.EqlQuery, right: eql.EqlQuery, asked: Asked = 
 
 
 def find_firing_log(query: eql.EqlQuery, asked: Asked = Asked(), arrays_first: bool = False) -> Stream | None:
-    """Return a log on which a query matches, built step by step, each step on its own; None if that fails.
+    """Return a log on which a query matches, with one event for each step; None if none is found.
 
     arrays_first: whether fields with several values are tried first, which is faster. Raises BudgetExceeded.
     """
@@ -531,9 +540,10 @@ def find_firing_log(query: eql.EqlQuery, asked: Asked = Asked(), arrays_first: b
 
 
 def replace_event(query: eql.EqlQuery, mutant: eql.EqlQuery, along: list[Event], asked: Asked) -> list[Event] | None:
-    """Replace an event of a log on which the query fires, so that only the query or the mutant takes it at its step.
+    """Change a log on which the query fires, so that the query and its mutant have different matches on it.
 
-    along: that log. Return the new log, or None if the matches on it would not differ.
+    along: that log, with one event for each step. The event of the last step that the mutant changes is replaced by one
+    that passes only the step of the query, or only that of the mutant. Return the new log, or None if this fails.
     """
     body, steps = query.body, expanded_steps(query)
     others = expanded_steps(mutant)
@@ -553,9 +563,9 @@ def replace_event(query: eql.EqlQuery, mutant: eql.EqlQuery, along: list[Event],
 
 
 def fires_on_some_log(query: eql.EqlQuery, asked: Asked = Asked()) -> Same | Different | Undecided:
-    """Return a log on which a query matches, as Different; Same if there is none; or Undecided.
+    """Decide whether a query matches on some log: Different has such a log, Same means that there is none.
 
-    Raises BudgetExceeded.
+    Return Undecided otherwise. Raises BudgetExceeded.
     """
     never = eql.EventFilter(None, eql.FieldConstant(False))
     body = query.body
@@ -567,10 +577,10 @@ def fires_on_some_log(query: eql.EqlQuery, asked: Asked = Asked()) -> Same | Dif
 
 
 def simplify_rule(query: eql.EqlQuery, asked: Asked = Asked(), budget: Budget = Budget()) -> tuple[eql.EqlQuery, bool]:
-    """Return a smaller rule with the same meaning, and whether all reductions of it were tried.
+    """Return a smaller rule with the same meaning, and whether all ways to reduce it were tried.
 
-    A reduction removes a part of the rule: a condition, a value, a key, a step, or the window. It is made if the two
-    rules are decided to mean the same. The search ends when the seconds of the budget are over.
+    A reduction removes a part of the rule: a condition, a value, a key, a step, or the window. It is kept if the
+    smaller rule is proved to mean the same. The search ends when the seconds of the budget are over.
 
     >>> from cerify.semantics.eql.parse import parse
     >>> eql.show(simplify_rule(parse('A where x == "a" and x != null'))[0])

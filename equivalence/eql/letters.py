@@ -178,7 +178,7 @@ class FilterAlphabet:
         return all(names == (name,) for names in self._fields.values() if name in names)
 
     def values_of(self, name: str) -> list[Values]:
-        """Return the values that a field gets in the example events of letters."""
+        """Return the values that the field has in the example events of the letters."""
         return [values[0] for values, _ in self._candidates.get((name,), ())]
 
     def classes_of(self, name: str) -> list[Value]:
@@ -596,12 +596,12 @@ class TooManyTexts(Exception):
 
 
 def exact(text: str, folded: bool) -> Pattern:
-    """Return the pattern of one text. folded: whether the pattern also matches the texts that differ only in case."""
+    """Return a pattern that only this text matches; if `folded`, its variants in upper and lower case match too."""
     return tuple(same_folded(c) if folded else (c,) for c in text)
 
 
 def wild(text: str, folded: bool) -> Pattern:
-    """Return the pattern of a text with wildcards."""
+    """Return the pattern of a text with wildcards; if `folded`, case does not matter."""
     return tuple(c if c in (ANY, ONE) else same_folded(c) if folded else (c,) for c in text)
 
 
@@ -724,8 +724,8 @@ def find_text(
 ) -> str | None:
     """Return a shortest text in all languages of `inside` and in none of `outside`; None if there is none.
 
-    A text is not extended if one of the languages in `outside` accepts every extension of it. accepts: a further
-    condition on the text; then not all texts are tried, but some of each length. Raises TooManyTexts.
+    A text is not extended if one of the languages in `outside` contains every extension of it. accepts: a further
+    condition on the text; with it, only some texts of each length are tried. Raises TooManyTexts.
     """
     machines = [_Machine(language) for language in (*inside, *outside)]
     letters = _letters((*inside, *outside))
@@ -903,7 +903,9 @@ def _all_near(tests: list[eql.Condition]) -> Iterator[Value]:
 
 
 def sample_text(pattern: str, n: int) -> str:
-    """Return a text that a regular expression should match; another text for each n, if possible. Raises PatternError.
+    """Return a text that a regular expression should match. Different numbers n give different texts, if possible.
+
+    Raises PatternError.
 
     >>> sample_text("[a-z]+[.]exe", 0), sample_text("[a-z]+[.]exe", 2)
     ('a.exe', 'ccc.exe')

@@ -124,7 +124,8 @@ def condition_mutants(
 ) -> Iterator[tuple[str, eql.Condition]]:
     """Yield the conditions that differ from this one in one place, each with a description of the change.
 
-    show: how descriptions format conditions. operators: what they call operators of lookups, if not by their symbols.
+    show: how descriptions format conditions. operators: names for comparison operators in descriptions; an operator
+    without a name is shown by its symbol.
     """
 
     def short(part: eql.Condition) -> str:
@@ -196,8 +197,8 @@ def _other_wildcards(text: str) -> Iterator[str]:
 def make_rule_tests(query: eql.EqlQuery, budget: Budget = Budget(), schema: Schema | None = None) -> RuleTests:
     """Return logs that kill the mutants of a query; the query matches on the first log.
 
-    Fields have several values only if no other log kills a mutant. schema: the schema of the logs. Raises
-    BudgetExceeded when the seconds are over.
+    A log with several values in a field is used only for a mutant that no other log kills. schema: the schema of the
+    logs. Raises BudgetExceeded when the seconds are over.
     """
     asked = Asked(arrays=False, schema=schema)
     logs: list[tuple[list[Event], list[Match]]] = []

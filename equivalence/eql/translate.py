@@ -330,14 +330,15 @@ def _referring(predicate: Any, variable: str) -> Any:
 
 
 def sase_to_eql(query: sase.Tree) -> eql.EqlQuery:
-    """Return the EQL rule with the matches of a SASE+ query that has one event, or two without a first event between.
+    """Return the EQL rule that has the matches of a SASE+ query for one event, or for the latest pair of two events.
 
     >>> from cerify.semantics.sase.parse import parse
     >>> eql.show(sase_to_eql(parse("PATTERN SEQ(A a, ~A n, B b) WHERE [k] WITHIN 5 seconds")))
     'sequence by k with maxspan=4999999micros [A where true] [B where true]'
 
-    A window of SASE+ is open, and maxspan is closed; times are whole microseconds. Raises Unsupported for other
-    queries; the message may have a stream that shows why.
+    For two events, the pattern must exclude another first event in between, as `~A n` does here. A window of SASE+ is
+    open, and maxspan is closed; times are whole microseconds. Raises Unsupported for other queries; the message may
+    have a stream that shows why.
     """
     if not isinstance(query, sase.SaseQuery) or query.source is not None or query.having is not None:
         raise Unsupported("only one PATTERN with WHERE and WITHIN can be translated to EQL", query.span)
@@ -453,11 +454,11 @@ def _maxspan_below(window: sase.SaseWindow | None) -> eql.MaximalSpan | None:
 
 
 def eql_to_rows(query: eql.EqlQuery) -> rows.MatchRecognize:
-    """Return the MATCH_RECOGNIZE clause whose matches, without their excluded rows, are the matches of an EQL query.
+    """Return the MATCH_RECOGNIZE clause that translates an EQL query. Its excluded rows are not part of the match.
 
     The rows are the events in the order of the log, with the category in the column `type` and the timestamp in `time`;
-    no column has values of several types. Raises Unsupported as eql_to_cel does, except for `any` and for keys that
-    differ by step, and also for wildcards without case.
+    no column has values of several types. Raises Unsupported for what eql_to_cel does not support, except `any` and
+    keys that differ by step, and also for wildcards that ignore case.
     """
     plain = _PlainRule.from_query(query, "MATCH_RECOGNIZE")
     return _RowAutomaton(plain).clause()

@@ -69,16 +69,16 @@ class CelProfile:
 
     @cached_property
     def choices(self) -> tuple[tuple[list[str], list[int]], tuple[list[str], list[int]]]:
-        """Return two lists of operators with their cumulative weights: the operators with one operand, and all.
+        """Return two lists of operators with their cumulative weights: first the unary operators, then all operators.
 
-        Only the first can stand in a formula of two nodes.
+        A formula of two nodes can have only a unary operator.
         """
         narrow = [(name, weight) for name, weight in self.operators if name not in BINARY]
         return _cumulative(narrow), _cumulative(self.operators)
 
     @cached_property
     def beyond(self) -> CelProfile:
-        """Return the profile with one smaller and one larger number added, so that every comparison can be true."""
+        """Return the profile with two more numbers, below and above all others, so that any comparison can be true."""
         return replace(self, attributes=tuple((name, (*pool, *_neighbours(pool))) for name, pool in self.attributes))
 
 
@@ -186,7 +186,7 @@ def _formula(rng: Random, profile: CelProfile, nodes: int) -> tuple[Formula, Sco
 
 
 def instance(rng: Random, operator: Operator) -> Callable[..., Any]:
-    """Return a function that builds a node of the operator from operands. Its other fields are chosen from samples."""
+    """Return a function that builds a node of the operator from operands, with random values of its other fields."""
     made = operator.instances()
     return made[0] if len(made) == 1 else rng.choice(made)
 
@@ -386,9 +386,9 @@ def _matches_at(phi: Formula, S: Stream, n: int) -> bool:
 
 
 def with_copy(rng: Random, phi: Formula) -> Formula:
-    """Return the formula with one of its sub-formulas in place of another of the same size.
+    """Replace one sub-formula by a copy of another one of the same size.
 
-    It is unchanged if no two sub-formulas with more than one node have the same size.
+    Return the formula unchanged if no two sub-formulas with more than one node have the same size.
     """
     found = [place for place in _places(phi) if size(place[0]) > 1]
     pairs = [(put, psi) for there, put in found for psi, _ in found if size(there) == size(psi) and there != psi]

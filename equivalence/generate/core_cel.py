@@ -46,8 +46,8 @@ class CoreProfile(CelProfile):
     """The parameters of random core-CEL formulas and streams; the operators are those of core-CEL.
 
     safe: whether no variable is defined on both sides of a sequence; if the variables run out, a fresh name is used.
-    well_formed: whether each filter mentions only variables that are certainly bound, so that `problems` reports no
-    unbound variable. If False, a filter sometimes mentions any variable.
+    well_formed: whether each filter uses only variables that are certainly bound, so that `problems` reports no unbound
+    variable. If False, some filters use arbitrary variables.
     """
 
     variables: tuple[str, ...] = ("x", "y", "z")
@@ -204,7 +204,7 @@ def across(predicate: Predicate) -> core.Atom:
 
 
 def mapped(phi: Formula, name: Callable[[str], str] = same, value: Callable[[Value], Value] = same) -> Formula:
-    """Return the formula with other names (for event types and variables alike) and constants, without spans."""
+    """Return the formula with `name` applied to event types and variables, and `value` to constants, without spans."""
 
     def condition(c: Condition) -> Condition:
         match c:

@@ -255,7 +255,7 @@ def _with_filters(body: Body, other: Callable[[eql.EventFilter], Iterator[eql.Ev
 
 
 def mapped(query: eql.EqlQuery, name: Callable[[str], str] = same, value: Callable[[Any], Any] = same) -> eql.EqlQuery:
-    """Return the query with other categories and constants, and without spans."""
+    """Return the query with `name` applied to categories and `value` to constants, without spans."""
 
     def condition(node: Any) -> Any:
         match node:

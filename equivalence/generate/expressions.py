@@ -293,7 +293,10 @@ def simpler_predicates(E: Expression) -> Iterator[Expression]:
 
 
 def mapped(E: Expression, name: Callable[[str], str] = same, value: Callable[[Value], Value] = same) -> Expression:
-    """Return the expression without spans, with other constants and other names of types, variables and definitions."""
+    """Return the expression with `name` and `value` applied, without spans.
+
+    name: renames event types, variables and definitions. value: replaces constants.
+    """
 
     def argument(given: expr.Argument) -> expr.Argument:
         return name(given) if isinstance(given, str) else Constant(value(given.value))

@@ -60,7 +60,7 @@ PROFILES = {
 
 
 def random_step(rng: Random, profile: FunnelProfile, type_: str) -> str:
-    """Return the text of a step, most often with this type."""
+    """Return the text of a random step, usually an event of this type."""
     if rng.random() >= profile.conditions:
         return type_
     return rng.choice(("", type_, type_)) + rng.choice(CONDITIONS)
@@ -221,7 +221,7 @@ def _attributes(query: KeyedQuestion) -> Iterator[str]:
 def mapped(
     query: KeyedQuestion, name: Callable[[str], str] = same, value: Callable[[Value], Value] = same
 ) -> KeyedQuestion:
-    """Return the query with other event types and constants, after writing and parsing it again."""
+    """Return the query with `name` applied to its event types and `value` applied to its constants."""
 
     def step(one: FunnelStep) -> FunnelStep:
         type_ = None if one.type is None else name(one.type)

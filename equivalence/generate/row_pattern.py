@@ -308,7 +308,10 @@ def size(q: MatchRecognize) -> int:
 
 
 def complexity(q: MatchRecognize) -> int:
-    """Return how far a clause is from the simplest one: a sum over its window, output, skip, order and nodes."""
+    """Return the complexity of a clause, by which shrinking compares clauses of equal size.
+
+    It is a sum over the clause's window, output, skip, order and nodes; the simplest clause has the least.
+    """
     nodes = [*subtrees(q.pattern), *(node for e in q.expressions for node in subtrees(e))]
     window = 0 if q.window is None else 1 + q.window.seek + (-1 if (end := q.window.following) is None else end) + 1
     output = ("one", "all", "all omit empty", "all with unmatched").index(q.rows)
@@ -375,8 +378,7 @@ def fewer_clauses(q: MatchRecognize) -> Iterator[MatchRecognize]:
 def smaller_patterns(q: MatchRecognize) -> Iterator[MatchRecognize]:
     """Yield the clause with a smaller pattern.
 
-    First a part of a pattern stands in place of the whole; then quantifiers are simpler, PERMUTE has fewer parts, or
-    variables are others.
+    The order: a part in place of the whole pattern, simpler quantifiers, PERMUTE with fewer parts, other variables.
     """
     for p in (*PATTERN.parts_instead(q.pattern), *PATTERN.at_each_node(q.pattern, lambda p: _simpler(p, q.primary))):
         yield pruned(replace(q, pattern=p))
@@ -438,7 +440,10 @@ def attributes(q: MatchRecognize) -> Iterator[str]:
 def mapped(
     q: MatchRecognize, name: Callable[[str], str] | None = None, value: Callable[[Value], Value] | None = None
 ) -> MatchRecognize:
-    """Return the clause with other constants. It names no event types, and its variables keep their names."""
+    """Return the clause with `value` applied to its constants.
+
+    name: not used, because a clause names no event types, and variables keep their names.
+    """
 
     def other(e: rows.Expression) -> rows.Expression:
         if isinstance(e, rows.RowConstant):

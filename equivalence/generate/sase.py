@@ -51,13 +51,14 @@ from cerify.semantics.values import Value, ValueType, value_type_of
 
 @dataclass(frozen=True)
 class SaseProfile:
-    """The parameters of random queries and streams. A number says at what share of the places where a feature is
-    possible it occurs.
+    """The parameters of random queries and streams.
 
-    attributes: every event type has all of them; the values of an attribute in streams and the constants in conditions
-    come from one pool. mixed: queries with a strategy for each component. default: queries with bare predicates.
-    related: conditions whose right side mentions other events. aggregated: sides of conditions that are aggregates.
-    led: streams that are built to match. constant: whether results are a constant.
+    A number is a probability: how often a feature is used where it is possible. attributes: every event type has all of
+    them; the values of an attribute in streams and the constants in conditions come from one pool. mixed: a strategy
+    for each component. default: predicates without a strategy. kleene, negated: components of that kind. cut: `!` after
+    a component. equivalence: tests [attribute]; underlined: underlined predicates. related: conditions whose right side
+    uses other events. aggregated: sides of conditions that are aggregates. led: streams that are built to match.
+    constant: whether results are a constant.
     """
 
     types: tuple[str, ...] = ("A", "B", "C")
@@ -485,7 +486,10 @@ def _size(q: sase.SaseQuery) -> int:
 
 
 def complexity(q: sase.Tree) -> int:
-    """Return how far a query is from the simplest one: a sum over its components, blocks, results and window."""
+    """Return the complexity of a query, by which shrinking compares queries of equal size.
+
+    It is a sum over the query's components, blocks, results and window; the simplest query has the least.
+    """
     return sum(map(_complexity, blocks(q)))
 
 
@@ -508,7 +512,7 @@ def types(q: sase.Tree) -> Iterator[str]:
 
 
 def attributes(q: sase.Tree) -> Iterator[str]:
-    """Yield only the time, because it orders the events. Shrinking tries to drop every other attribute."""
+    """Yield only the time, which orders the events, so that shrinking can drop every other attribute."""
     return iter((TIME,))
 
 
@@ -521,7 +525,7 @@ def predicates(q: sase.Tree) -> Iterator[Predicate]:
 
 
 def mapped(q: sase.Tree, name: Callable[[str], str] = same, value: Callable[[Value], Value] = same) -> sase.Tree:
-    """Return the query with other event types, and other constants in its conditions."""
+    """Return the query with `name` applied to its event types, and `value` to the constants in its conditions."""
 
     def change(node: sase.SaseNode) -> sase.SaseNode:
         if isinstance(node, sase.Component):
@@ -540,7 +544,7 @@ def operators(q: sase.Tree) -> set[str]:
 
 
 def fewer_blocks(node: sase.SaseNode) -> Iterator[sase.SaseNode]:
-    """Yield a part of a union, a union with fewer parts, or a program with fewer queries."""
+    """Yield queries with fewer blocks: a part of a union, a union with fewer parts, or a program with fewer queries."""
     match node:
         case sase.SaseUnion(parts_):
             yield from (*parts_, *map(sase.SaseUnion, dropped(parts_)))
@@ -630,7 +634,7 @@ def single(q: sase.SaseQuery, variable: str) -> sase.SaseQuery:
 
 
 def simpler_blocks(node: sase.SaseNode) -> Iterator[sase.SaseNode]:
-    """Yield the node with one part made simpler: its strategies, a cut or underline, its window or its results."""
+    """Yield the node with one part made simpler: its strategies, a `!`, an underline, its window or its results."""
     match node:
         case sase.SaseQuery():
             every = tuple(conjuncts(node))

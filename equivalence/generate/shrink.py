@@ -78,12 +78,13 @@ class Generator(Generic[Q]):
 class QueryOperations(Generic[Q]):
     """The operations on the queries of a language that shrinking and campaigns use.
 
-    parse, show: read and write texts; they are inverse to each other. reductions: simpler queries, the deepest cuts
-    first. size: the number of nodes. complexity: how far the operators and their fields are from the simplest ones.
-    types: the event types, with repetitions. attributes: the names of attributes that a query reads. predicates: the
-    tuple predicates in a query. mapped: see Mapped; names are event types and variables. operators: the names or
-    symbols of a query's operators. require_wellformed: raises IllFormed for a query that breaks a rule of the language.
-    expanded: returns the query with its abbreviations written out. Shrinking begins with that query if it differs too.
+    parse, show: read and write texts; they are inverse to each other. reductions: functions that yield simpler queries;
+    those that remove most come first. size: the number of nodes. complexity: how far the operators and their fields are
+    from the simplest ones. types: the event types, with repetitions. attributes: the names of attributes that a query
+    reads. predicates: the tuple predicates in a query. mapped: replaces event types, variables and constants; see
+    Mapped. operators: the names or symbols of a query's operators. require_wellformed: raises IllFormed for a query
+    that breaks a rule of the language. expanded: returns the query with its abbreviations written out. Shrinking begins
+    with that query if it differs too.
     """
 
     parse: Callable[[str], Q]
@@ -140,7 +141,7 @@ class TreeShape(Generic[T]):
     def parts_instead(self, root: T, around: Callable[[T], T] | None = None) -> Iterator[T]:
         """Yield the tree with one subtree replaced by a part of that subtree, the smallest part first.
 
-        With `around`, each subtree is then also replaced by the same parts under the operator `around`.
+        around: an operator. With it, each subtree is then also replaced by the operator applied to the same parts.
         """
 
         def local(node: T) -> Iterator[T]:
@@ -177,8 +178,8 @@ class FormulaShape(TreeShape[T]):
     """The shape of formulas with event types, iteration and filters, whose conditions are AND and OR of atoms.
 
     table: the operators. event, iteration, filtering, conjunction: the classes of these nodes. simpler_atoms: maps an
-    atom to simpler conditions. reload: returns this shape; pickling a shape stores this function, because tables of
-    operators cannot be pickled.
+    atom to simpler conditions. reload: returns this shape; pickle stores this function in place of the shape, because
+    tables of operators cannot be pickled.
     """
 
     table: Operators
@@ -307,10 +308,10 @@ def less_declared(language: QueryOperations[Q], query: Q, S: Stream) -> Candidat
 
 
 def fewer_names(language: QueryOperations[Q], query: Q, S: Stream) -> Candidates[Q]:
-    """Yield queries with two names merged, with variables renamed to X, Y, Z, or with simpler types, in one place or
-    everywhere.
+    """Yield queries with simpler names, in one place or everywhere.
 
-    A type may become another type of the query, or a type that the schema declares with the same attributes.
+    Two names are merged, variables become X, Y, Z, or a type becomes a simpler one: another type of the query, or a
+    type that the schema declares with the same attributes.
     """
     declared = S.schema.types if S.schema is not None else {}
     types = sorted({*(event.type for event in S), *language.types(query)})
@@ -333,10 +334,7 @@ def fewer_names(language: QueryOperations[Q], query: Q, S: Stream) -> Candidates
 
 
 def replacing(index: int, new: V) -> Callable[[V], V]:
-    """Return a function that returns its argument, except in its call number `index`, where it returns `new`.
-
-    Calls are counted from 0.
-    """
+    """Return a function that returns its argument, but in its call number `index` (from 0) returns `new`."""
     calls = count()
     return lambda old: new if next(calls) == index else old
 
@@ -347,7 +345,10 @@ def renamed(language: QueryOperations[Q], query: Q, old: str, new: str) -> Q:
 
 
 def simpler_values(language: QueryOperations[Q], query: Q, S: Stream) -> Candidates[Q]:
-    """Yield simpler attribute values and constants: all numbers at once, keeping their order; then one by one."""
+    """Yield simpler attribute values and constants.
+
+    First all numbers are simplified at once, with their order kept; then one value at a time.
+    """
     constants = language.constants(query)
     values = [*constants, *(value for event in S for value in event.attributes.values())]
     for kind, shift in ((int, 0), (int, 1), (float, 0), (float, 1)):
@@ -584,7 +585,7 @@ def shrink_stream(stream: Stream, differs: Callable[[Stream], bool], tries: int 
 
 
 def ways(language: QueryOperations[Q]) -> tuple[Way[Q], ...]:
-    """Return the ways to make a query and a stream smaller, the largest cuts first."""
+    """Return the ways to make a query and a stream smaller; those that remove most come first."""
     reductions = (partial(_reduced, reduction) for reduction in language.reductions)
     return (
         partial(fewer_events, language),

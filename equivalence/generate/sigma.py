@@ -19,7 +19,7 @@ Document = Mapping[str, Any]
 
 
 def inner_rules(query: SigmaQuery) -> Iterator[SigmaQuery]:
-    """Yield each correlation to which a rule that raises alerts refers, as a query of its own."""
+    """Yield each correlation that a rule with alerts refers to, as a query of its own."""
     documents = _documents(query)
     parts = (part for rule in query.rules if isinstance(rule, SigmaCorrelation) for part in rule.rules)
     for name in (part.name for part in parts if isinstance(part, SigmaCorrelation)):

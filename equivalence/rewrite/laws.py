@@ -38,8 +38,11 @@ PREDICATES: tuple[Predicate, Predicate] = (
 
 @dataclass(frozen=True)
 class Witness:
-    """A counterexample to a law: values for its letters (phi, psi, chi), and a position of a stream where the sides
-    differ.
+    """A counterexample to a law: formulas for its letters (phi, psi, chi), and a position of a stream at which the
+    sides differ.
+
+    operands: the formulas. types: the event types of the stream, separated by blanks. at: the position. x: each event's
+    value of the attribute x.
     """
 
     operands: tuple[str, ...]
@@ -205,7 +208,7 @@ class Rule:
 
 @cache
 def rules() -> tuple[Rule, ...]:
-    """Return rewriting rules made of the true laws. A law gives a rule for each direction that needs no new names.
+    """Return rewriting rules made of the true laws: one for each direction that needs no new names.
 
     No rule introduces derived operators: A ; A does not become A{2}.
     """

@@ -52,7 +52,7 @@ def check_nodes(made: int, limit: int, phi: cel.Formula | core.Formula) -> None:
 def joined(Or: Any, disjuncts: Sequence[Any]) -> Any:
     """Return the OR of the formulas, in their order.
 
-    If there are more than CHAIN, they are joined as a tree, so that the result is not too deep to be parsed.
+    More than CHAIN formulas are joined as a balanced tree, because the parser refuses trees that are too deep.
     """
     if len(disjuncts) > CHAIN:
         half = len(disjuncts) // 2
@@ -72,7 +72,10 @@ def product_size(left: Sequence[int], right: Sequence[int]) -> int:
 
 
 def filtered(phis: list[Any], condition: cel.Condition | core.Condition) -> list[Any]:
-    """Return the formulas under the filter, with AND and OR of its condition expanded."""
+    """Apply the filter to each formula; return the filtered formulas.
+
+    AND in the condition becomes one filter inside another; for OR, there is a formula for each side.
+    """
     match condition:
         case cel.Conjunction(left, right) | core.CoreConjunction(left, right):
             return filtered(filtered(phis, left), right)
@@ -119,7 +122,7 @@ def with_children(phi: core.Formula, below: Sequence[core.Formula]) -> core.Form
 
 
 def never(phi: core.Formula, x: str | None = None) -> core.Formula:
-    """Return a safe formula in LP-normal form that has no complex event; it defines x, or any variable of phi."""
+    """Return a safe formula in LP-normal form that never matches. It defines x; without x, some variable of phi."""
     event = next(
         psi for psi in core.subformulas(phi) if isinstance(psi, core.CoreEventAtom) and x in (None, psi.variable)
     )
@@ -127,11 +130,10 @@ def never(phi: core.Formula, x: str | None = None) -> core.Formula:
 
 
 def around(phi: core.CorePlus | core.Strategy, body: core.Formula) -> core.Formula:
-    """Return phi with another body, which has the same complex events under each valuation but may define fewer
-    variables.
+    """Replace the body of phi, an iteration or a strategy, by `body`.
 
-    An iteration chooses the variables of its body anew in each round; a strategy lets them vary among the matches that
-    it compares. So the new body must still define each variable that it uses. Raises Unsupported if it does not.
+    The caller ensures that `body` has the same complex events under each valuation; it may define fewer variables.
+    Raises Unsupported if phi compares matches by a variable that `body` does not define.
     """
     lost = (defined_outside_iteration(phi.phi) - defined_outside_iteration(body)) & free(body)
     match phi:
@@ -503,7 +505,7 @@ def bindable(phi: cel.Formula) -> Variables:
 
 
 def spoken_of(condition: cel.Condition) -> Variables:
-    """Return the variables of a filter. Its truth depends only on their events."""
+    """Return the variables whose events decide whether a filter's condition is true."""
     return frozenset(A for atom in cel.atoms(condition) for A in variables_of(atom))
 
 
@@ -704,9 +706,9 @@ class _Pushing:
 
 
 def bound(phi: cel.Formula, A: str, L: Variables | None) -> cel.Formula:
-    """Return a formula for phi IN A in which IN is only at event types. phi may bind A only as an event type.
+    """Return a formula with the meaning of phi IN A in which IN is only at event types.
 
-    L: if given, A gets only events of variables in L.
+    In phi, only an event type may bind A. L: None, or the variables whose events A gets.
     """
     match phi:
         case cel.EventAtom() | cel.In():

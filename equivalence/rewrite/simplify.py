@@ -47,11 +47,11 @@ EVERYTHING: frozenset[str] | None = None
 
 @dataclass(frozen=True)
 class Subformula:
-    """A sub-formula, with the parts of the whole formula that depend on it.
+    """A sub-formula in its place: how to replace it, and what the operators around it use of its matches.
 
-    put: a function that replaces it in the whole formula. looked: the variables whose events the operators around it
-    use; None for all. blind: whether they use only the positions of a match, not its variables. chained: whether the
-    operator around it is the same as its own, as in A ; (B ; C).
+    put: returns the whole formula with another formula in place of this one. looked: the variables whose events the
+    operators around it use; None for all. blind: whether they use only the positions of a match, not its variables.
+    chained: whether the operator around it is the same as its own, as in A ; (B ; C).
     """
 
     psi: Formula
@@ -62,7 +62,7 @@ class Subformula:
 
 
 def places(phi: Formula) -> Iterator[Subformula]:
-    """Yield each sub-formula with what the operators around it depend on, outermost first."""
+    """Yield each sub-formula with how it is used (`Subformula`), outermost first."""
     pending = [Subformula(phi, lambda other: other)]
     while pending:
         place = pending.pop()
@@ -103,7 +103,7 @@ def _below(place: Subformula, below: Sequence[Formula], i: int) -> Subformula:
 
 
 def redundant(phi: Formula, level: Level) -> Iterator[Candidate]:
-    """Yield each formula that a single rewriting of one sub-formula gives, if it is known to mean the same at that
+    """Yield each formula that one rewriting of a sub-formula gives and that is known to have the same matches at that
     level.
     """
     for place in places(phi):
@@ -184,7 +184,7 @@ def is_nothing(phi: Formula) -> bool:
 
 
 def of_nothing(psi: Formula) -> Iterator[Candidate]:
-    """Simplify an operator that has an operand without matches; yield the results, each with the name of the rule."""
+    """Simplify an operator with an operand that never matches; yield the results, each with the name of the rule."""
     match psi:
         case cel.Or(left, right) if is_nothing(left) or is_nothing(right):
             yield "OR with nothing", right if is_nothing(left) else left
@@ -246,9 +246,9 @@ class RewriteStep:
 
 @dataclass(frozen=True)
 class Simplified:
-    """The smaller formula, the steps, and the proof that both formulas mean the same.
+    """The smaller formula, the steps that lead to it, and the proof that both formulas mean the same.
 
-    proof: None if no automaton supports the formula, or the budget was too small to compare the two formulas; then the
+    proof: None if no decider supports the formula, or the budget was too small to compare the two formulas; then the
     steps are the only evidence. finished: whether all smaller formulas were tried; if not, the tries or the time were
     used up.
     """

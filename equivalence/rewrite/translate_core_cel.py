@@ -178,7 +178,11 @@ CHOICES: Mapping[type[core.AnyCorePreference], type[cel.AnyPreference]] = {
 
 
 def to_cel(phi: core.Formula, budget: Budget = Budget()) -> cel.Formula:
-    """Same as `translated`, but raises Unsupported instead of returning it."""
+    """Return a CEL formula with the complex events of phi at every position.
+
+    Raises Unsupported if CEL has no such formula or this translation finds none, and BudgetExceeded if the formula
+    would be too large.
+    """
     found = translated(phi, budget)
     if isinstance(found, Unsupported):
         raise found
@@ -186,11 +190,7 @@ def to_cel(phi: core.Formula, budget: Budget = Budget()) -> cel.Formula:
 
 
 def translated(phi: core.Formula, budget: Budget = Budget()) -> cel.Formula | Unsupported:
-    """Return a CEL formula with the complex events of phi at every position.
-
-    Returns Unsupported if CEL has no such formula or this translation finds none. Raises BudgetExceeded if the formula
-    would be too large.
-    """
+    """Same as `to_cel`, but return Unsupported instead of raising it."""
     try:
         apart, names = named_apart(phi)
         translation = _Translation(names, budget)
@@ -213,7 +213,7 @@ def translated(phi: core.Formula, budget: Budget = Budget()) -> cel.Formula | Un
 
 @dataclass(frozen=True)
 class PendingConstraint:
-    """A condition that cannot be placed yet.
+    """A condition of a filter that the translation still has to put into the formula.
 
     many: those of its variables that each round of an iteration binds anew.
     """

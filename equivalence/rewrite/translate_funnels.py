@@ -31,7 +31,8 @@ MOST_TYPES = 20  # the greatest number of event types that the query lists for a
 
 
 def chain_query(question: FunnelQuestion, types: Sequence[str]) -> cel.Formula:
-    """Return the query whose matches are the chains of all steps. types: the event types of the stream.
+    """Return the CEL query whose matches are the chains of events that take all steps. types: the event types of the
+    stream.
 
     Raises Unsupported, with the reason, if CEL has no such query.
     """

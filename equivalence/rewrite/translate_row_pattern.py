@@ -120,7 +120,7 @@ def row_to_cel(q: MatchRecognize, budget: Budget = Budget()) -> cel.Formula:
 
 
 def lengths_text(found: TwoLengths) -> str:
-    """Say in a sentence that matches of two lengths may begin at one row, and show the rows."""
+    """Return a sentence that says that matches of two lengths may begin at one row, and shows the rows."""
     shown = " ".join("?" if event is None else _event_text(event) for event in found.events)
     return f"matches of {found.first} and of {len(found.events)} rows may begin at one row, as on {shown}"
 

@@ -40,7 +40,11 @@ EDGE: Mapping[frozenset[Tested], Edge] = {
 
 @dataclass(frozen=True)
 class ShapeCondition:
-    """A conjunct of WHERE, its component, and which events of this component it is about."""
+    """A conjunct of WHERE about one component.
+
+    component: its index. edge: which of its events the conjunct is about: "first", "each", "later" (all but the first)
+    or "end" (the last).
+    """
 
     condition: Predicate
     component: int
@@ -50,7 +54,12 @@ class ShapeCondition:
 
 @dataclass(frozen=True)
 class SaseShape:
-    """A query that uses only constructs that CEL also has. keyed: whether its strategies see only events of one key."""
+    """A query that uses only constructs that CEL also has.
+
+    single, correlated: its conditions on one event and on several events. tests: the attributes of its tests
+    [attribute]. keyed: whether its strategies see only events of one key. closed: whether its window includes the
+    greatest distance.
+    """
 
     pattern: tuple[sase.Component, ...]
     strategies: tuple[sase.Strategy, ...]
@@ -62,11 +71,15 @@ class SaseShape:
     closed: bool
 
     def how(self, n: int) -> sase.Strategy:
-        """Return the strategy of a component, which also says what may be skipped before its first event."""
+        """Return the strategy of component n. It also says which events may be skipped before the component's first
+        event.
+        """
         return self.strategies[n]
 
     def at(self, n: int, edge: Edge) -> list[Predicate]:
-        """Return the conditions on single events that are tested at this edge of component n."""
+        """Return the conditions that test one event, about these events of component n: "first", "each", "later" or
+        "end".
+        """
         return [p.condition for p in self.single if (p.component, p.edge) == (n, edge)]
 
 
