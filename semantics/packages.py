@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from cerify.semantics.errors import MissingPackage
@@ -83,6 +84,11 @@ def naming_extras() -> Iterator[None]:
         ) from None
 
 
+def import_package(name: str) -> ModuleType:
+    """Import a package, or one of its modules, by its name. Raises ImportError; no module of cerify is imported so."""
+    return import_module(name)
+
+
 class _Package:
     """A package that is imported when an attribute is first used; attributes are remembered."""
 
@@ -91,7 +97,7 @@ class _Package:
 
     def __getattr__(self, attribute: str) -> Any:
         with naming_extras():
-            value = getattr(import_module(self._name), attribute)
+            value = getattr(import_package(self._name), attribute)
         setattr(self, attribute, value)
         return value
 

@@ -128,16 +128,16 @@ def evaluation(evaluator: EvaluatorName | str) -> Measure:
         if first is None:
             raise next(iter(made.why_not.values()))
 
-        def read(machine: Evaluator, listing: bool) -> int:
+        def count_matches(machine: Evaluator, listing: bool) -> int:
             return len(machine.push(case.stream, None if listing else 0)) + len(machine.finish() if listing else ())
 
         def run_seconds(listing: bool) -> float:
             machine = first.fresh()
             start = time.process_time()
-            read(machine, listing)
+            count_matches(machine, listing)
             return time.process_time() - start
 
-        matches, counters = read(first, True), first.counters
+        matches, counters = count_matches(first, True), first.counters
         reading, whole = (median(run_seconds(listing) for _ in range(RUNS)) for listing in (False, True))
         return {
             f"{evaluator}.matches": matches,

@@ -47,7 +47,7 @@ Zone: TypeAlias = tuple[tuple[Bound, ...], ...]
 
 @dataclass(frozen=True)
 class Ages:
-    """How old each open part of a match is, compared with its window, when an event is read.
+    """The age of each open part of a match, compared with its window, when an event is read.
 
     widths: the width of the window of each part. passed: for each clock the widest window that has expired, -1 if none
     has. values: the value of each attribute of the event, None if it has no value.

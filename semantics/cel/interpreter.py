@@ -40,7 +40,7 @@ Types = frozenset[str] | None
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """What is known about the valuations of a formula from i to j. The interpreter uses it to skip intervals.
+    """Two facts about the valuations of a formula from i to j, which let the interpreter skip intervals.
 
     last: there is a valuation only if the event at j has one of these types; None if it may have any type. inherits:
     whether the valuations from i to j are, among those from any earlier position to j, exactly the ones that have

@@ -362,9 +362,9 @@ MOST_NODES = 10_000
 
 
 class BoundsText(str):
-    """The least and greatest number of rounds as text, such as "2,3".
+    """A text of two numbers: the least and the greatest number of rounds, such as "2,3".
 
-    The printer puts a plain str in quotes if it is no valid name. The class tells it that these are numbers.
+    The printer puts a plain str in quotes if it is no valid name. It prints this class without quotes.
     """
 
     __slots__ = ()

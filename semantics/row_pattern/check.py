@@ -2,7 +2,7 @@
 
 A clause is often checked without a table. A type is therefore None where it is not known, and only a known type can be
 wrong. Unknown columns and wrong types are reported if there are no other problems. A clause without problems is
-remembered, since several steps of one request ask for it.
+remembered, since one request checks the same clause in several steps.
 """
 
 from __future__ import annotations

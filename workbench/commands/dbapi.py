@@ -12,7 +12,6 @@ import sys
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from decimal import Decimal
-from importlib import import_module
 from itertools import count
 from typing import Any
 
@@ -22,6 +21,7 @@ from cerify.languages.language import Options
 from cerify.protocol import EngineInfo
 from cerify.semantics.errors import InputError, Unsupported
 from cerify.semantics.events import Event, Match, Schema, Stream
+from cerify.semantics.packages import import_package
 from cerify.semantics.row_pattern.parse import parse
 from cerify.semantics.row_pattern.scalars import NumberedMatch
 from cerify.semantics.row_pattern.syntax import ROW, MatchRecognize
@@ -159,7 +159,7 @@ def main(name: str, *arguments: str) -> None:
     Raises InputError if the module does not exist, or does not connect.
     """
     try:
-        module = import_module(name)
+        module = import_package(name)
     except ImportError as error:
         raise InputError(f"the DB-API module {name!r} cannot be imported: {error}") from None
     if not (hasattr(module, "connect") and hasattr(module, "Error")):

@@ -62,9 +62,10 @@ class Inquiry:
         return {**self.predictor.default, **self.choices.held, **dict(chosen)}
 
     def show(self, choice: Choice, beside: Sequence[Choice]) -> None:
-        """Ask a few questions, with different queries, whose answers the choice changes.
+        """Send a few questions, with different queries, whose answers the choice changes.
 
-        Then ask one to which it adds a match, and one from whose answer it removes a match, if there are any.
+        Two more questions follow if they exist: one to whose answer the choice adds a match, and one from whose answer
+        it removes a match.
         """
         others = [other for other in beside if other != choice]
         with_it, queries = [*others, choice], set[str]()

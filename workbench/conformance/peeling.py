@@ -397,7 +397,7 @@ TURNED: dict[FailureKind, tuple[FailureKind, ...]] = {"missing": ("extra",), "ex
 
 @dataclass(frozen=True)
 class Signature:
-    """What the failures of one defect have in common: their kind, the elements to blame, and the class of errors.
+    """The properties that the failures of one defect share: their kind, the elements to blame, and the class of errors.
 
     error: "" for other failures than errors.
     """

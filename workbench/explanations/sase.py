@@ -283,7 +283,7 @@ class Accepted:
 
 @dataclass(frozen=True)
 class Failure:
-    """Why events are not a match in one way of binding them to variables: the step that no run can make.
+    """The reason why events, bound to variables in one way, are no match: the step that no run can make.
 
     steps: those of the run that comes farthest. text, because: the impossible step, and the facts that prevent it.
     complete: whether a run reaches the final state F; then a condition that is checked after the run rejects the match.

@@ -594,7 +594,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
                 case eql.AnyConditions(parts) if len({f.name.removesuffix(NULL) for f in eql.fields_of(condition)}) > 1:
                     reasons = [next(failing(part, selection), "") for part in parts]
                     yield cut(f"none of these holds: {'; '.join(reasons)}")
-                case _:
+                case eql.AnyConditions() | eql.SingleCondition():
                     yield f"{selection or 'it'} requires {self._test_with_values(condition, event)}"
 
         def excluding(condition: eql.Condition, selection: str | None) -> Iterator[str]:
@@ -608,7 +608,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
                         yield from excluding(part, selection)
                 case eql.NegatedCondition(part):
                     yield from failing(part, selection)
-                case _:
+                case eql.AnyConditions() | eql.AllConditions() | eql.SingleCondition():
                     unwanted = selection or "this condition"
                     has = self._test_with_values(condition, event)
                     yield f"it requires that {unwanted} is false: the event has {has}"

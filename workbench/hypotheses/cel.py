@@ -338,17 +338,18 @@ def _steps_of(phi: cel.Formula, join: Join) -> Iterator[tuple[Join, cel.Formula]
 
     If an IN, or a filter on the events of one variable, applies to a whole sequence, it is moved to each of its steps.
     """
+    if not _is_sequence(phi):
+        yield join, phi
+        return
     match phi:
         case cel.Seq(left, right) | cel.ContiguousSeq(left, right):
             yield from _steps_of(left, join)
             yield from _steps_of(right, type(phi))
-        case cel.In(psi, A) if _is_sequence(psi):
+        case cel.In(psi, A):
             yield from ((before, cel.In(step, A)) for before, step in _steps_of(psi, join))
-        case cel.Filter(psi, cel.Every(A, _) as condition) if _is_sequence(psi):
+        case cel.Filter(psi, cel.Every(A, _) as condition):
             for before, step in _steps_of(psi, join):
                 yield before, cel.Filter(step, condition) if A in bindable(step) else step
-        case _:
-            yield join, phi
 
 
 def _is_sequence(phi: cel.Formula) -> bool:

@@ -348,7 +348,7 @@ def _numbered(found: pa.Table, output: Output, chunk: int) -> pa.Table:
 
 @dataclass(frozen=True)
 class Begins:
-    """What each chunk needs to begin: its first state, the position of its first event, and its number of events."""
+    """The start of each chunk: its first state, the position of its first event, and its number of events."""
 
     states: tuple[int, ...]
     first: tuple[int, ...]
@@ -566,7 +566,7 @@ NOTHING_READ: Runs = {0: 1}
 
 @dataclass(frozen=True)
 class Effect:
-    """What a chunk of a stream does to one run in each state: the runs that result, and how many matches they report.
+    """The effect of a chunk of a stream on one run in each state: the runs that result, and how many matches they report.
 
     For an event expression one run results, and a match is an event at which the expression takes place.
     """
