@@ -566,7 +566,7 @@ NOTHING_READ: Runs = {0: 1}
 
 @dataclass(frozen=True)
 class Effect:
-    """The effect of a chunk of a stream on one run in each state: the runs that result, and how many matches they report.
+    """The effect of a chunk of a stream on one run in each state: the runs that result, and their number of matches.
 
     For an event expression one run results, and a match is an event at which the expression takes place.
     """
