@@ -1,12 +1,14 @@
 """Short ways to write streams, their answers, and the parameters of tests."""
 
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import pytest
 
 from cerify.automata.evaluator import Evaluator, seal
 from cerify.equivalence.verdict import Level
+from cerify.semantics.arguments import choices
 from cerify.semantics.cel import interpreter
 from cerify.semantics.cel.denote import sup
 from cerify.semantics.cel.parse import parse
@@ -75,3 +77,13 @@ def compared_by(valuations: Iterable[Any], level: Level) -> set[Any]:
     if level == "positions":
         return {True for _ in valuations}
     return set(valuations) if level == "valuations" else set(map(sup, valuations))
+
+
+def vary_reading(decided: Any) -> dict[tuple[str, str], Any]:
+    """Return each reading that differs from `decided` in a single answer, keyed by the question and that answer."""
+    return {
+        (name, answer): replace(decided, **{name: answer})
+        for name, answers in choices(type(decided)).items()
+        for answer in answers
+        if answer != getattr(decided, name)
+    }

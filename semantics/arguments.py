@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from enum import Enum
 from numbers import Integral, Real
@@ -256,16 +256,6 @@ def choices(kind: type) -> dict[str, tuple[str, ...]]:
     """
     kinds = get_type_hints(kind)
     return {one.name: get_args(kinds[one.name]) for one in fields(kind)}
-
-
-def vary_reading(decided: Any) -> dict[tuple[str, str], Any]:
-    """Return each reading that differs from `decided` in a single answer, keyed by the question and that answer."""
-    return {
-        (name, answer): replace(decided, **{name: answer})
-        for name, answers in choices(type(decided)).items()
-        for answer in answers
-        if answer != getattr(decided, name)
-    }
 
 
 def parse_reading(kind: type[R], given: Iterable[str]) -> R:

@@ -323,16 +323,6 @@ def parse_sequence_pattern(text: str) -> tuple[SequencePart, ...]:
     return tuple(parts)
 
 
-def show_sequence_pattern(parts: Sequence[SequencePart]) -> str:
-    """Return the text of a pattern; parsing the text gives the pattern again."""
-    return "".join(map(_text, parts))
-
-
-def sequence_match(parts: Sequence[SequencePart], rows: Rows) -> bool:
-    """Return whether some rows of the key match the pattern."""
-    return next(_matches(_search(parts, rows)), None) is not None
-
-
 def sequence_count(parts: Sequence[SequencePart], rows: Rows) -> int:
     """Return the number of matches without overlap: the first match, the first match after its last row, and so on."""
     return sum(1 for _ in _matches(_search(parts, rows)))
@@ -436,18 +426,6 @@ def _part(found: re.Match[str]) -> SequencePart:
     if found["sign"]:
         return TimeClause(found["sign"], int(found["seconds"]))
     return AnyRows() if found["star"] else AnyRow()
-
-
-def _text(part: SequencePart) -> str:
-    match part:
-        case OfCondition(number):
-            return f"(?{number})"
-        case TimeClause(sign, distance):
-            return f"(?t{sign}{distance})"
-        case AnyRow():
-            return "."
-        case AnyRows():
-            return ".*"
 
 
 def _located(message: str, text: str, start: int, end: int) -> ParseError:

@@ -9,7 +9,7 @@ package raises MissingPackage, which names the extra that brings it.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
@@ -60,14 +60,6 @@ def installed(name: str) -> bool:
         return name in sys.modules or find_spec(name) is not None
     except ModuleNotFoundError:  # an import hook may refuse the package
         return False
-
-
-def require_installed(names: Iterable[str], extra: str) -> None:
-    """Raise MissingPackage, with the name of the extra to install, if some of these packages are not installed."""
-    if missing := [name for name in names if not installed(name)]:
-        listed = " and ".join(filter(None, (", ".join(missing[:-1]), missing[-1])))
-        are = "is" if len(missing) == 1 else "are"
-        raise MissingPackage(f"this needs {listed}, which {are} not installed: pip install 'cerify[{extra}]'")
 
 
 @contextmanager

@@ -645,13 +645,6 @@ def bindings(
     return evaluate.bindings(q, S, reading, budget, operations) if isinstance(found, Unsupported) else found
 
 
-def compiled_bindings(
-    q: sase.SaseQuery, S: Stream, reading: Reading = DECIDED, budget: Budget = Budget()
-) -> set[Bindings]:
-    """Return the bindings of a query over a stream. Raises Unsupported and BudgetExceeded."""
-    return _certain(tried_bindings(q, S, reading, budget))
-
-
 def tried_bindings(q: sase.SaseQuery, S: Stream, reading: Reading, budget: Budget) -> set[Bindings] | Unsupported:
     """Return the bindings of a query over a stream, or the reason why the compiled evaluator cannot compute them.
 

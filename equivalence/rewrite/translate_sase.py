@@ -254,12 +254,6 @@ def sase_to_cel(q: sase.Tree, reading: Reading = DECIDED) -> cel.Formula:
             assert_never(q)
 
 
-def variables_in_cel(q: sase.SaseQuery) -> dict[str, str]:
-    """Map each variable of the query to its CEL variable, which has a new name if an event type has the old name."""
-    names = Names(frozenset(k.type for k in q.pattern))
-    return {k.variable: names.unused(k.variable) for k in q.pattern}
-
-
 @dataclass(frozen=True)
 class _Parts:
     """The CEL variables of an array: for all its events, for the first, for all but the first, and for the last."""

@@ -36,7 +36,7 @@ from cerify.semantics.funnels import (
     parse_sequence_pattern,
     retention,
     sequence_count,
-    sequence_match,
+    sequence_rows,
 )
 
 WINDOWS = (0, 3, 10)
@@ -164,7 +164,7 @@ def clickhouse_differences(python: str, random: Random, keys: int, n: int = 4) -
     calls = {"retention": lambda rows: [int(one) for one in retention(rows, 3)]}
     for pattern in (*PATTERNS, *(random_pattern(random) for _ in range(30))):
         parts = parse_sequence_pattern(pattern)
-        calls[f"sequenceMatch('{pattern}')"] = lambda rows, parts=parts: int(sequence_match(parts, rows))
+        calls[f"sequenceMatch('{pattern}')"] = lambda rows, parts=parts: int(sequence_rows(parts, rows) is not None)
         calls[f"sequenceCount('{pattern}')"] = lambda rows, parts=parts: sequence_count(parts, rows)
         calls[f"sequenceMatchEvents('{pattern}')"] = lambda rows, parts=parts: sequence_events(parts, rows)
     yield from _differences(python, calls, [random_rows(random, 3) for _ in range(keys)], 3)

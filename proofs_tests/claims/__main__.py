@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cerify.commands.options import completes, progress_bar
+from cerify.semantics.errors import MissingPackage
 from cerify.semantics.files import write_whole
-from cerify.semantics.packages import require_installed
+from cerify.semantics.packages import installed
 from cerify.terminal import echo
 
 if TYPE_CHECKING:
@@ -24,6 +25,14 @@ if TYPE_CHECKING:
 
 WIDTH = 80
 PACKAGES = ("networkx", "numpy", "pyarrow", "pytest", "rich", "z3")  # that the checks of some entries import
+
+
+def require_installed(names: Iterable[str], extra: str) -> None:
+    """Raise MissingPackage, with the name of the extra to install, if some of these packages are not installed."""
+    if missing := [name for name in names if not installed(name)]:
+        listed = " and ".join(filter(None, (", ".join(missing[:-1]), missing[-1])))
+        are = "is" if len(missing) == 1 else "are"
+        raise MissingPackage(f"this needs {listed}, which {are} not installed: pip install 'cerify[{extra}]'")
 
 
 def _ids(_: click.Context) -> Iterable[str]:

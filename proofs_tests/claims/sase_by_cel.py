@@ -11,7 +11,8 @@ from dataclasses import replace
 from cerify.automata.evaluate import compiled
 from cerify.automata.evaluate.compiled import CompiledCelEvaluator
 from cerify.automata.nfab.evaluate import ascend
-from cerify.equivalence.rewrite.translate_sase import sase_to_cel, variables_in_cel
+from cerify.equivalence.rewrite.translate_core_cel import Names
+from cerify.equivalence.rewrite.translate_sase import sase_to_cel
 from cerify.semantics.arguments import Budget
 from cerify.semantics.cel import syntax as cel
 from cerify.semantics.errors import Unsupported
@@ -51,5 +52,6 @@ def formula_for(q: sase.SaseQuery, S: Stream, reading: Reading = DECIDED) -> cel
 
 def _in_sase(q: sase.SaseQuery, pairs: Bindings) -> Bindings:
     """The bindings of the query's own variables, in the order of the pattern."""
-    positions, names = dict(pairs), variables_in_cel(q)
-    return tuple((k.variable, positions[names[k.variable]]) for k in q.pattern)
+    # A variable has a new name in CEL if an event type has the old one.
+    positions, names = dict(pairs), Names(frozenset(k.type for k in q.pattern))
+    return tuple((k.variable, positions[names.unused(k.variable)]) for k in q.pattern)

@@ -9,7 +9,7 @@ from itertools import product
 from cerify.automata.dfa.compile import compile_expression
 from cerify.semantics.event_expressions import denote, interpreter
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.denote import ANY, EVERY_EVENT, after_by_pipe, definition
+from cerify.semantics.event_expressions.denote import ANY, EVERY_EVENT, definition
 from cerify.semantics.event_expressions.interpreter import takes_place
 from cerify.semantics.event_expressions.parse import parse
 from cerify.semantics.event_expressions.syntax import show
@@ -118,6 +118,11 @@ def _corrected(E: expr.Expression) -> expr.Expression:
     found = definition(E, EVERY_EVENT)
     assert found is not None
     return found
+
+
+def after_by_pipe(E: expr.After) -> expr.Expression:
+    """F / E with a pipe: the second definition of the operator, in clause (j) of the paper's list."""
+    return expr.Relative((expr.Pipe(E.right, expr.First()), E.left))
 
 
 def _after_by_pipe(E: expr.Expression) -> expr.Expression:

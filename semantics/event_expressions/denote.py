@@ -477,11 +477,6 @@ def first(each: expr.Expression) -> expr.Expression:
     return expr.ExpressionNot(expr.Relative((each, each)))
 
 
-def after_by_pipe(E: expr.After) -> expr.Expression:
-    """Rewrite F / E with a pipe: the second definition of the operator, in clause (j) of the paper's list."""
-    return expr.Relative((expr.Pipe(E.right, expr.First()), E.left))
-
-
 def expanded(E: expr.Expression, each: expr.Expression = EVERY_EVENT) -> expr.Expression:
     """Return the expression with every operator that has a definition replaced by its definition.
 

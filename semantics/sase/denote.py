@@ -290,7 +290,7 @@ def agree(attribute: str, event: Event, before: Event) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """The place where a conjunct of WHERE is tested: the index of a component in the pattern, and an edge of the component.
+    """The place where a conjunct of WHERE is tested: the index of a component in the pattern, and an edge of it.
 
     The edge says at which event of a Kleene plus it is tested: the first, any, a later one, or at its end.
     """

@@ -12,7 +12,7 @@ another fault may have caused it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -164,9 +164,6 @@ class Choices:
 # ---------------------------------------------------------------------------------------------------------------------
 # How well choices explain the answers of an engine.
 
-Excuses: TypeAlias = Callable[[Choice, Case], bool]
-"""Returns whether a wrong answer to a case may be due to a fault that no choice explains, and not to the choice."""
-
 NONEMPTY = 1  # answers with a match that an axis needs before it is judged, because empty answers prove nothing
 
 
@@ -209,7 +206,7 @@ class ChoiceScorer:
     """Weighs choices of a language by all answers of an engine.
 
     results: the results of all cases in the language, including cases that were run while failures were shrunk.
-    unexplained: the elements of failures that no choice explains; see `Excuses`. unfit: the operators of axes for which
+    unexplained: the elements of failures that no choice explains. unfit: the operators of axes for which
     no value explains the answers.
     """
 

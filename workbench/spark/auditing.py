@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
-from typing import Any, Literal, TypeAlias, Unpack
+from typing import Any, TypeAlias, Unpack
 
 import pyarrow as pa
 from markupsafe import Markup
@@ -291,20 +291,9 @@ def _reports_nearby(
 # ---------------------------------------------------------------------------------------------------------------------
 # Verdicts: the differences between the matches of a log of events and what an engine reported.
 
-Discrepancy: TypeAlias = Literal["missing", "extra", "late", "early", "duplicated", "malformed"]
-"""The kind of a divergence:
-
-missing     a match was not reported
-extra       a set of events was reported that is not a match
-late        a match was reported at a later event than it is due
-early       a match was reported at an earlier event than it is due
-duplicated  a match was reported more than once
-malformed   a report has no key, no `at` or no events, or an event that is not in the log
-"""
-
 
 def verdicts(due: DataFrame, reported: DataFrame, places: DataFrame, keys: Sequence[str]) -> DataFrame:
-    """Return a row for each divergence: the keys, kind, at, events, reported_at and times.
+    """Return a row for each divergence: the keys, kind (see MEANING), at, events, reported_at and times.
 
     due, reported: the keys, `at` and `events` (ids of events). places: the keys, the `id` of each event, and its
     `place` in the order. In the result, `at` is the event where the match is due, null if it is not due; `reported_at`

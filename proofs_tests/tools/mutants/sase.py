@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from cerify.automata.evaluator import Output
-from cerify.semantics.arguments import Budget, vary_reading
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import TIME, Bindings, Event, Match, Stream, result_of
 from cerify.semantics.predicates import Arithmetic, Attribute, Predicate, Term, mapped_predicate, satisfied
@@ -30,6 +30,7 @@ from cerify.semantics.sase.denote import (
 from cerify.semantics.sase.interpreter import Finder, positions_of
 from cerify.semantics.sase.syntax import names_of
 from cerify.semantics.values import Value
+from proofs_tests.support import vary_reading
 from proofs_tests.tools.mutants.mutant import Mutant, drawn
 
 # ---- model ----

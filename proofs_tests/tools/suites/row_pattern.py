@@ -8,12 +8,12 @@ from pathlib import Path
 from random import Random
 from typing import TypeAlias
 
-from cerify.semantics.arguments import vary_reading
 from cerify.semantics.events import Event, Schema, Stream
 from cerify.semantics.readings import STANDARD
 from cerify.semantics.row_pattern.scalars import columns_in
 from cerify.semantics.row_pattern.syntax import ROW
 from cerify.semantics.values import Value
+from proofs_tests.support import vary_reading
 from proofs_tests.tools.mutants.row_pattern import ERROR, MEANING, MUTANTS
 from proofs_tests.tools.suites.row_guide import EXAMPLES
 from proofs_tests.tools.suites.source import Printed, Source, parsed

@@ -41,7 +41,6 @@ from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, Unsup
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.denote import (
     ANY,
-    after_by_pipe,
     definition,
     expanded,
     find_scope_variables,
@@ -402,12 +401,6 @@ def test_as_printed_they_do_not_with_one(text: str, length: int) -> None:
     word = difference(E, F)
     assert word is not None
     assert len(word) == length
-
-
-def test_the_second_definition_of_after() -> None:
-    for F, E in product(ANEW[0], WHOLE[1]):
-        after = expr.After(F, E)
-        assert difference(after, after_by_pipe(after)) is None
 
 
 def test_or_as_printed_lacks_a_negation() -> None:

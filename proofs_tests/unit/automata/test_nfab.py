@@ -14,12 +14,12 @@ from cerify.automata.nfab import moves as moves_nfab
 from cerify.automata.nfab.compile import compile_query
 from cerify.automata.nfab.model import NFAb, show, show_formula, show_states
 from cerify.automata.nfab.moves import Runs, bindings
-from cerify.semantics.arguments import Budget, choices, vary_reading
+from cerify.semantics.arguments import Budget, choices
 from cerify.semantics.errors import BudgetExceeded, IllFormed
 from cerify.semantics.readings import DECIDED, Reading
 from cerify.semantics.sase import clauses, denote, interpreter
 from proofs_tests.campaigns.sase import EVALUATORS, RESULTS, rare_differences, share
-from proofs_tests.support import sampled
+from proofs_tests.support import sampled, vary_reading
 from proofs_tests.unit.semantics import sase_cases as small
 from proofs_tests.unit.semantics.sase_cases import events, query
 

@@ -21,7 +21,7 @@ from cerify.automata.nfab.evaluators import SPARE, BlockEvaluator, CompiledSaseE
 from cerify.conformance.cases import load
 from cerify.equivalence.generate.sase import PER_EVENT, PROFILES, case
 from cerify.languages import LANGUAGES
-from cerify.semantics.arguments import Budget, vary_reading
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, InputError, Unsupported
 from cerify.semantics.events import Bindings, Event, Match, Stream
 from cerify.semantics.json_events import schema_of_json, stream_of_json
@@ -31,8 +31,9 @@ from cerify.semantics.sase import syntax as sase
 from cerify.semantics.sase.clauses import blocks_of, queries_of
 from cerify.semantics.sase.parse import parse
 from cerify.semantics.values import Value
+from proofs_tests.campaigns.sase import compiled_bindings
 from proofs_tests.claims import sase_by_cel
-from proofs_tests.support import sampled, sealed
+from proofs_tests.support import sampled, sealed, vary_reading
 from proofs_tests.unit.semantics.sase_cases import events, query
 
 # ---- evaluate ----
@@ -87,7 +88,7 @@ def test_the_compiled_loops_agree_with_the_evaluator(number: int, least: int) ->
         expected = evaluate.bindings(q, S, reading)
         found += bool(expected)
         negated += any(k.negated for k in q.pattern)
-        assert compiled.compiled_bindings(q, S, reading) == expected
+        assert compiled_bindings(q, S, reading) == expected
     assert found > 0.4 * number
     assert negated > least
 
@@ -100,7 +101,7 @@ def test_the_compiled_loops_take_every_case_of_the_suites(part: int) -> None:
         for q in (q for tree in queries_of(LANGUAGES["sase"].syntax.parse(one.query)) for q in blocks_of(tree)):
             if q.source in (None, sase.INPUT_STREAM):
                 blocks += 1
-                assert compiled.compiled_bindings(q, S) == evaluate.bindings(q, S)
+                assert compiled_bindings(q, S) == evaluate.bindings(q, S)
     assert blocks > 100
 
 
@@ -116,7 +117,7 @@ def test_the_compiled_loops_take_times_in_any_order_and_events_without_one(numbe
             )
             expected = evaluate.bindings(q, late, reading)
             found += bool(expected)
-            assert compiled.compiled_bindings(q, late, reading) == expected
+            assert compiled_bindings(q, late, reading) == expected
     assert found > 0.08 * number
 
 
@@ -136,7 +137,7 @@ def test_conditions_that_the_loops_took_last(where: str, text: str) -> None:
     expected = denote.bindings(q, S)
     assert expected
     assert len(expected) < len(denote.bindings(query("SEQ(A+ a[], B b) WHERE skip_till_any_match(a[], b) { }"), S))
-    assert compiled.compiled_bindings(q, S) == expected
+    assert compiled_bindings(q, S) == expected
     for cut in range(len(S)):
         E = CompiledBlockRunner(q)
         found = [E.bound(part) for part in (S.part(0, cut), S.part(cut, len(S) - cut))] + [E.bound_at_end()]
@@ -150,7 +151,7 @@ def test_batches_are_the_stream(number: int) -> None:
         cut = rng.randint(0, len(S))
         if q.within is not None and not ascend(S):
             continue
-        E, expected = CompiledBlockRunner(q, reading), compiled.compiled_bindings(q, S, reading)
+        E, expected = CompiledBlockRunner(q, reading), compiled_bindings(q, S, reading)
         found = sum(E.count(part) for part in (S.part(0, cut), S.part(cut, len(S) - cut)))
         assert found + E.finish_count() == len(expected)
 
@@ -175,7 +176,7 @@ def test_streams_that_are_read_together_have_the_matches_of_each_alone(number: i
         expected = [
             ([variables.index(v) for v, ps in M for _ in ps], [first + p for _, ps in M for p in ps])
             for first, part in zip(own.tolist(), parts, strict=True)
-            for M in compiled.compiled_bindings(q, part, reading)
+            for M in compiled_bindings(q, part, reading)
         ]
         assert sorted(lists) == sorted(expected)
         found += len(expected) > 1
@@ -210,7 +211,7 @@ def test_runs_become_one_only_if_what_they_will_read_is_the_same() -> None:
     q = query("SEQ(A+ a[], B b) WHERE skip_till_any_match(a[], b) { a[i].y > a[i-1].x }")
     S = Stream([*(Event("A", {"x": x, "y": y}) for x, y in ((1, 5), (9, 5), (0, 7))), Event("B")])
     expected = moves.bindings(q, S)
-    assert evaluate.bindings(q, S) == compiled.compiled_bindings(q, S) == expected
+    assert evaluate.bindings(q, S) == compiled_bindings(q, S) == expected
     assert {M[0][1] for M in expected} == {(0,), (1,), (2,), (0, 1), (0, 2)}
 
 
@@ -220,7 +221,7 @@ def test_an_event_without_the_value_of_a_partition_is_on_its_own(absent: float |
     values = [1.0, absent, absent, absent, 1.0]
     S = Stream(Event(t, {} if y is None else {"y": y}) for t, y in zip("ABABB", values, strict=True))
     expected = {(("a", (0,)), ("b", (4,)))}
-    assert evaluate.bindings(q, S) == compiled.compiled_bindings(q, S) == moves.bindings(q, S) == expected
+    assert evaluate.bindings(q, S) == compiled_bindings(q, S) == moves.bindings(q, S) == expected
 
 
 def test_a_variable_may_be_called_as_a_type() -> None:
@@ -244,7 +245,7 @@ def test_exponentially_many_matches_are_counted_and_limited() -> None:
 def test_exponentially_many_runs_are_a_budget_error() -> None:
     q = query("SEQ(A+ a[], C c) WHERE skip_till_any_match(a[], c) { a[i].x > avg(a[..i-1].x) }")
     S = Stream(Event("A", {"x": 2.0 ** (t % 50) + t}) for t in range(100))
-    for find in (evaluate.bindings, compiled.compiled_bindings):
+    for find in (evaluate.bindings, compiled_bindings):
         with pytest.raises(BudgetExceeded):
             find(q, S, budget=Budget(states=2000))
 
@@ -303,22 +304,22 @@ def test_times_that_go_back_are_an_error_of_a_batch_and_none_of_a_stream() -> No
     with pytest.raises(Unsupported, match="sort the stream"):
         CompiledBlockRunner(q).advance(S)
     expected = {(("a", (0,)), ("b", (1,)))}
-    assert compiled.compiled_bindings(q, S) == evaluate.bindings(q, S) == moves.bindings(q, S) == expected
+    assert compiled_bindings(q, S) == evaluate.bindings(q, S) == moves.bindings(q, S) == expected
 
 
 def test_numbers_that_binary64_does_not_carry_are_refused_by_the_loops() -> None:
     q = query("SEQ(A a, B b) WHERE b.x > a.x")
     S = Stream([Event("A", {"x": 2**53}), Event("B", {"x": 2**53 + 1})])
     with pytest.raises(Unsupported):
-        compiled.compiled_bindings(q, S)
+        compiled_bindings(q, S)
     assert len(compiled.bindings(q, S)) == 1
     summed = query("SEQ(A+ a[], B b) WHERE strict_contiguity(a[], b) { b.x = sum(a[].x) }")
     big = Stream([Event("A", {"x": 2**52}), Event("A", {"x": 2**52}), Event("B", {"x": 0})])
     with pytest.raises(Unsupported):
-        compiled.compiled_bindings(summed, big)
+        compiled_bindings(summed, big)
     multiplied = query("SEQ(A a, B b) WHERE b.x = a.x * a.x")
     with pytest.raises(Unsupported):
-        compiled.compiled_bindings(multiplied, Stream([Event("A", {"x": 2**27 + 1}), Event("B", {"x": 0})]))
+        compiled_bindings(multiplied, Stream([Event("A", {"x": 2**27 + 1}), Event("B", {"x": 0})]))
 
 
 def test_aggregates_of_a_user_are_followed_event_by_event() -> None:

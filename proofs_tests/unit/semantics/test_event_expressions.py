@@ -11,7 +11,7 @@ from cerify.equivalence.generate.expressions import CORRELATED, DERIVED, MASKED,
 from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, InputError, Span, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
-from cerify.semantics.event_expressions.denote import ANY, NOTHING_BOUND, after_by_pipe, definition, expanded
+from cerify.semantics.event_expressions.denote import ANY, NOTHING_BOUND, definition, expanded
 from cerify.semantics.event_expressions.interpreter import (
     FIRST_TIME,
     LAST_TIME,
@@ -394,14 +394,6 @@ def test_as_printed_where_no_event_is_the_start(name: str) -> None:
         assert F is not None
         for S in histories(3, started=False):
             assert takes_place(F, S) == takes_place(E, S), f"{show(E)} over {S.events}"
-
-
-@pytest.mark.slow
-def test_the_second_definition_of_after() -> None:
-    for F, E in product(OPERANDS, repeat=2):
-        after = expr.After(F, E)
-        for S in histories(3, started=True):
-            assert takes_place(after_by_pipe(after), S) == takes_place(after, S)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from unittest.mock import ANY
 import pytest
 
 from cerify.languages import language_named
-from cerify.semantics.arguments import choices, parse_reading, vary_reading
+from cerify.semantics.arguments import choices, parse_reading
 from cerify.semantics.cel import interpreter
 from cerify.semantics.cel import parse as cel_parse
 from cerify.semantics.cel import syntax as cel
@@ -30,7 +30,7 @@ from cerify.semantics.json_events import stream_of_json
 from cerify.semantics.readings import Reading, RowReading
 from cerify.semantics.trees import Operator, children, rebuilt, subtrees
 from proofs_tests.campaigns.definitions import DEFINITIONS, differing
-from proofs_tests.support import sampled
+from proofs_tests.support import sampled, vary_reading
 
 # ---- operators ----
 #

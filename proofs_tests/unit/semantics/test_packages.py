@@ -14,8 +14,8 @@ import pytest
 
 import cerify.api
 from cerify.semantics.errors import MissingPackage
-from cerify.semantics.packages import EXTRAS, naming_extras, require_installed
-from proofs_tests.claims.__main__ import PACKAGES
+from cerify.semantics.packages import EXTRAS, naming_extras
+from proofs_tests.claims.__main__ import PACKAGES, require_installed
 
 # ---- packages ----
 #

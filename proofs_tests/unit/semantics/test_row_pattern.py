@@ -14,7 +14,7 @@ import pytest
 
 import cerify
 from cerify.automata.row_pattern import compile
-from cerify.semantics.arguments import Budget, vary_reading
+from cerify.semantics.arguments import Budget
 from cerify.semantics.errors import BudgetExceeded, CerifyError, IllFormed, ParseError
 from cerify.semantics.events import Stream
 from cerify.semantics.readings import STANDARD, RowReading
@@ -26,7 +26,7 @@ from cerify.semantics.row_pattern.parse import parse
 from cerify.semantics.row_pattern.scalars import _like
 from cerify.semantics.row_pattern.syntax import RowSkip, RowWindow, show
 from proofs_tests.campaigns.row_patterns import compared
-from proofs_tests.support import sampled
+from proofs_tests.support import sampled, vary_reading
 from proofs_tests.unit.semantics import row_tables as tables
 from proofs_tests.unit.semantics.row_tables import FALLING, found, labels, numbered, rows, table
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import cerify
-from cerify.semantics.arguments import Budget, choices, parse_reading, vary_reading
+from cerify.semantics.arguments import Budget, choices, parse_reading
 from cerify.semantics.errors import BudgetExceeded, IllFormed, InputError, Unsupported
 from cerify.semantics.events import Bindings, Event, Match, Schema, Stream
 from cerify.semantics.predicates import Arithmetic, Attribute, Constant
@@ -43,7 +43,7 @@ from cerify.semantics.sase.syntax import (
     type_of,
 )
 from cerify.semantics.values import Value
-from proofs_tests.support import sampled
+from proofs_tests.support import sampled, vary_reading
 from proofs_tests.unit.semantics import sase_cases as small
 from proofs_tests.unit.semantics.sase_cases import Q4_AND_Q5, QUERIES, events, found, query, shown
 
