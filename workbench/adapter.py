@@ -1,8 +1,8 @@
-"""A library for adapters in Python: programs that put an engine under test by the engine protocol.
+"""A library for writing adapters in Python. An adapter is a program through which cerify tests an engine.
 
-An adapter answers queries with the matches that its engine reports. This module has three things that all adapters
-need: the loop that reads messages and writes answers (`serve`), the conversion of a query to chains of steps, which
-most engines can express (`chains_of`), and the evaluation of conditions on events (`holds`).
+An adapter answers queries with the matches that its engine reports, by the engine protocol. This module has three
+things that all adapters need: the loop that reads messages and writes answers (`serve`), the conversion of a query to
+chains of steps, which most engines can express (`chains_of`), and the evaluation of conditions on events (`holds`).
 
 The module imports only the standard library. An engine often needs an environment of its own, with other versions of
 the packages that cerify needs. There, it is enough that cerify is on the path. The module shares no code with the
@@ -114,7 +114,7 @@ class RunMessage:
 
     @property
     def wants_bindings(self) -> bool:
-        """Return whether each match needs the positions that each variable binds."""
+        """Return whether the answer must have, for each match, the positions that each variable binds."""
         return bool(self.message.get("output", "matches") == "valuations")
 
     @property
@@ -381,7 +381,8 @@ class ChainSpan:
 
 @dataclass(frozen=True)
 class Absence:
-    """A condition that no forbidden event occurs between two steps: no event of this type that satisfies `conditions`.
+    """A condition that no forbidden event occurs between two steps. Forbidden are events of a type that satisfy
+    `conditions`.
 
     after, until: the indices of these steps. The range begins after the last event of step `after`, or at the beginning
     of the stream if `after` is -1. It includes the last event of step `until`.
@@ -495,7 +496,7 @@ def chains_of(tree: Json | None) -> list[Chain]:
 
 
 def chain_of(tree: Json | None) -> Chain:
-    """Return the only chain of a query. Raises Skip if the query has several chains, and what `chains_of` raises."""
+    """Return the only chain of a query. Raises Skip if the query has several chains, or if `chains_of` raises it."""
     chains = chains_of(tree)
     if len(chains) != 1:
         raise Skip("the engine does not support OR")
@@ -540,7 +541,7 @@ def _join(left: Chain, right: Chain, adjacent: bool) -> Chain:
     shift, first = len(left.steps), right.steps[0]
     # Adjacency in CEL is about the events of the match; an event that PROJECT drops is none of them.
     if adjacent and not (left.steps[-1].labels and first.labels):
-        raise Skip("`:` and `:+` are not supported beside events that are not reported")
+        raise Skip("`:` and `:+` are supported only between events that are reported")
     return Chain(
         (*left.steps, replace(first, adjacent=adjacent), *right.steps[1:]),
         left.across + tuple(replace(c, steps=_shifted(c.steps, shift)) for c in right.across),
@@ -562,7 +563,7 @@ def _loop(tree: Json, least: int, most: int | None) -> Chain:
         raise Skip("a loop must take at least one event, and each condition in it must be on one event")
     adjacent = tree["node"].startswith("Contiguous")
     if adjacent and not inner.steps[0].labels:
-        raise Skip("`:` and `:+` are not supported beside events that are not reported")
+        raise Skip("`:` and `:+` are supported only between events that are reported")
     return Chain((replace(inner.steps[0], least=least, most=most, adjacent_rounds=adjacent),))
 
 
@@ -572,7 +573,7 @@ def _relabel(chain: Chain, change: Callable[[frozenset[str]], frozenset[str]]) -
 
 def _make_adjacent(chain: Chain) -> Chain:
     if not all(step.labels for step in chain.steps):
-        raise Skip("`:` and `:+` are not supported beside events that are not reported")
+        raise Skip("`:` and `:+` are supported only between events that are reported")
     steps = [replace(step, adjacent=n > 0, adjacent_rounds=True) for n, step in enumerate(chain.steps)]
     return replace(chain, steps=tuple(steps))
 
@@ -671,7 +672,7 @@ def plain_comparison(predicate: Json) -> tuple[str, str, Any] | None:
 
 
 def plain_comparisons(conditions: Iterable[Json]) -> list[tuple[str, str, Any]]:
-    """Return conditions as tuples (attribute, comparator, constant), a range as two tuples.
+    """Return conditions as tuples (attribute, comparator, constant). A range gives two tuples.
 
     Raises Skip for other conditions.
     """

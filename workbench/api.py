@@ -894,7 +894,7 @@ class ComparedAs:
 def formulas_compared(
     left: Any, right: Any, languages: tuple[str, str], question: DecisionQuestion = DecisionQuestion()
 ) -> ComparedAs | None:
-    """Return the CEL formulas by which `equivalent` compares queries of other languages.
+    """Return the CEL formulas that `equivalent` compares in place of queries in other languages.
 
     Return None if a query has no such formula.
     """
@@ -985,8 +985,7 @@ def diagram_of(
 def preference_tree(
     query: str, events: Events | str | Path, row: int, language: LanguageName | str = "row-pattern"
 ) -> Diagram:
-    """Draw as a tree the ways to assign variables to rows (labellings), from a row on: the preferred labelling first,
-    and why others fail.
+    """Draw a tree of the ways to assign variables to rows, from one row on: the preferred way first, and why ways fail.
 
     Raises ParseError, IllFormed, InputError if the stream has no such row, Unsupported for a language without
     preferences, and BudgetExceeded.
@@ -1000,7 +999,7 @@ def preference_tree(
 def hoa_of(
     query: str, language: LanguageName | str = DEFAULT, schema: Schema | None = None, budget: Budget = Budget()
 ) -> str:
-    """Return the automaton of a query as the text of an HOA file.
+    """Return the automaton of a query as text in the format HOA (Hanoi Omega-Automata), which tools for automata read.
 
     Raises ParseError, IllFormed, Unsupported if no automaton without a buffer represents the query, BudgetExceeded.
     """
@@ -1019,12 +1018,12 @@ def record(
     budget: Budget = Budget(),
     strict: bool = False,
 ) -> Recording:
-    """Return a recording of a query's run over a stream, event by event, by the evaluator in readable Python.
+    """Record a run of a query over a stream for a drawing: the automaton, and the evaluator's state after each event.
 
-    With output="valuations", nodes keep the variables that mark their events. A part of the query that does not fit the
-    events is a QueryWarning; with `strict` it raises IllFormed. Raises ParseError, IllFormed, Unsupported if a single
-    automaton cannot represent the query or its language has no valuations, and BudgetExceeded if the stream or the run
-    is too large to show.
+    With output="valuations", the recording keeps the variables that mark each event. A part of the query that does not
+    fit the events is a QueryWarning; with `strict` it raises IllFormed. Raises ParseError, IllFormed, Unsupported if a
+    single automaton cannot represent the query or its language has no valuations, and BudgetExceeded if the stream or
+    the run is too large to show.
     """
     lang, tree, S = read_query_and_events(query, events, language)
     with errors_in(query):

@@ -98,7 +98,7 @@ def cerify() -> None:
 
 
 class CompilationNotice(logging.Handler):
-    """A log handler that prints a line when the first loop is compiled, because compilation may take a minute."""
+    """A log handler that prints a notice at the first compilation of machine code, because that may take a minute."""
 
     def emit(self, record: logging.LogRecord) -> None:
         logging.getLogger("cerify").removeHandler(self)

@@ -194,7 +194,9 @@ class Funnel:
         return {names[code]: self._count(begun[codes == code]) for code in order if (codes == code).any()}
 
     def by_key(self) -> list[tuple[Any, int, tuple[int, ...]]]:
-        """Return for each key its value, its level, and the positions of its steps (() in a mode of ClickHouse)."""
+        """Return for each key its value, its level, and the positions of its steps; in a mode of ClickHouse, () for
+        these.
+        """
         values = self._key_values.take(pa.array(self._present)).to_pylist()
         levels, chains = self._levels[self._present].tolist(), self._chains
         return [

@@ -77,14 +77,14 @@ class Page:
 def automaton(
     query: str, language: LanguageName | str = DEFAULT, schema: Schema | None = None, budget: Budget = Budget()
 ) -> Picture:
-    """Return the automaton of a query. Raises what cerify.draw.automata.diagram_of raises."""
+    """Return the automaton of a query as a picture. Raises the errors of `cerify.api.diagram_of`."""
     return _of_diagram(diagram_of(query, language, schema, budget))
 
 
 def timeline(
     events: Events | str | Path, matches: Collection[Match] = (), language: LanguageName | str = DEFAULT
 ) -> Picture:
-    """Draw a stream as a timeline, with a row for each of the first matches.
+    """Return a stream as a timeline, with a row for each of the first matches.
 
     language: the language of the query, which determines whether events need a type.
     """
@@ -97,7 +97,9 @@ def timeline(
 def steps(
     query: str, events: Events | str | Path, language: LanguageName | str = DEFAULT, budget: Budget = Budget()
 ) -> Page:
-    """Return the run of a query over a stream, step by step. Raises what cerify.draw.record.record raises."""
+    """Return a page that shows the run of a query over a stream, step by step. Raises the errors of
+    `cerify.api.record`.
+    """
     return _of_recording(record(query, events, language, budget=budget))
 
 

@@ -56,9 +56,7 @@ class FileQuery:
 
     @cached_property
     def reach(self) -> ReachBounds | None:
-        """Return how far back a match may look, in events or time; None if no window bounds that, or if it is
-        unknown.
-        """
+        """Return how far back from its last event a match may reach, in events or time; None if no limit is known."""
         return reach_of(self.query) if isinstance(self.query, Formula) else None
 
     def count(self, evaluator: str | None = None, workers: int = 1) -> int:
@@ -93,8 +91,8 @@ class FileQuery:
     ) -> int:
         """Write the matches to a file, with the attributes of their events as columns; return their number.
 
-        All matches together decide whether a column has lists, and whether it exists. The file gets the columns that
-        its first part needs. If later parts need others, it is written once more.
+        Whether a column exists, and whether it has lists, depends on all matches. The file is written with the columns
+        that its first part needs, and a second time if later parts need others.
         """
         if path.exists() and not path.is_file():
             raise NotInParts

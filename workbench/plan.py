@@ -203,15 +203,15 @@ about a second.
 
 
 def takes_loops(evaluator: str | None, events: int) -> bool:
-    """Return whether the compiled evaluator is tried first: if no evaluator is named, the stream is long, and numba is
-    installed.
+    """Return whether to try the compiled evaluator first: no evaluator is named, numba is installed, the stream is
+    long.
     """
     return evaluator is None and events >= LONG and without_numba() is None
 
 
 @dataclass(frozen=True)
 class Want:
-    """A request for an evaluation: the options, and the name of an evaluator; None leaves the choice to `plan`.
+    """A request for an evaluation: its options, and the name of an evaluator, or None to let `plan` choose.
 
     batches: whether the stream comes batch by batch. counting: whether only the number of matches is wanted; then an
     evaluator that can count in batches is preferred. events: the length of the stream, if counting.
@@ -259,7 +259,10 @@ class Plan(Generic[F]):
         return found if self.language.keeps_order else sorted(found)
 
     def unsorted(self, S: Stream) -> Sequence[Match]:
-        """Return all matches. Raises Unsupported, and BudgetExceeded, also if there are more than budget.matches."""
+        """Return all matches, in the order in which they are found.
+
+        Raises Unsupported, and BudgetExceeded, also if there are more than budget.matches.
+        """
         limit = self.options.budget.matches
         matches = self.in_full(S)
         if isinstance(matches, Matches):
@@ -274,10 +277,9 @@ class Plan(Generic[F]):
         return found
 
     def in_full(self, S: Stream) -> Iterable[Match]:
-        """Return all matches, for a caller that needs each of them: on a long stream by the compiled evaluator.
+        """Return all matches, for a caller that needs all of them. On a long stream, the compiled evaluator finds them.
 
-        If the compiled evaluator does not support the query, or exceeds the budget, the chosen evaluator finds the
-        matches. Raises TooManyMatches.
+        If that does not support the query, or exceeds the budget, the chosen evaluator is used. Raises TooManyMatches.
         """
         loops = self.language.evaluators.get(COMPILED)
         if loops is None or self.options.consumption is not Consumption.NONE:
@@ -476,7 +478,7 @@ def is_timed(language: Language[Any], query: Any) -> bool:
 
 
 def nodes_of(tree: Any) -> Iterator[Any]:
-    """Yield the nodes of a tree of any language, including conditions and terms."""
+    """Yield the nodes of a syntax tree of any language, including conditions and terms."""
     pending = [tree]
     while pending:
         node = pending.pop()
@@ -688,7 +690,7 @@ Found: TypeAlias = ReachBounds | None
 
 
 def reach_of(phi: Formula) -> Found:
-    """Return the reach of a formula; None if it may depend on all events before."""
+    """Return how far back from its last event a match of the formula may reach; None if no limit is known."""
     phi = _without_hiding(cel.expanded(phi))
     known, found = extents(phi), dict[int, Found]()
     for psi in reversed(list(cel.subformulas(phi))):
@@ -763,7 +765,7 @@ def _both(left: Found, right: Found) -> Found:
 
 
 def rows_out_of_reach(rows: pa.Table, reach: ReachBounds) -> int:
-    """Return the number of leading rows that no later match can contain, because all windows have passed them."""
+    """Return how many of the first rows no later match can contain, because all windows have passed them."""
     kept = min(rows.num_rows, reach.events - 1)
     for name, width in reach.widths:
         kept = max(kept, rows.num_rows - _before(rows[name], width))

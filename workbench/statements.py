@@ -99,7 +99,7 @@ class Pasted:
         return reads_file(self.below)
 
     def over(self, S: Stream, reading: RowReading) -> PastedTable:
-        """Return the clause and the rows that it reads, given the rows of the file or data frame.
+        """Apply the text to the rows of a file or data frame: return its clause with the rows that the clause reads.
 
         Warn if a column of FIRST or LAST is NULL in a row, and the dialect skips such rows, unlike the standard. Raises
         IllFormed, BudgetExceeded.
@@ -132,7 +132,7 @@ class Pasted:
 
 @dataclass(frozen=True)
 class PastedTable:
-    """A pasted text over a table: its clause, the rows that the clause reads, and the columns of the table."""
+    """A pasted text applied to a table: its clause, the rows that the clause reads, and the columns of these rows."""
 
     pasted: Pasted
     clause: MatchRecognize
@@ -140,9 +140,9 @@ class PastedTable:
     columns: tuple[str, ...]
 
     def output(self, made: OutputTable, reading: RowReading) -> OutputTable:
-        """Return the rows of the SELECT, given the output table of its clause.
+        """Return the rows of the SELECT, given the output table of its clause (`made`).
 
-        Names of columns have the case that the dialect gives them. Raises IllFormed.
+        Names of columns are in upper or lower case as in the dialect. Raises IllFormed.
         """
         pasted, statement = self.pasted, self.pasted.statement
         made = _with_lists(_without(made, {one.name for one in pasted.windows}), pasted.lists)
@@ -350,13 +350,13 @@ def read_pasted(text: str, dialect: str = "standard", duration: Duration = "open
 
 
 def reading_texts(reading: RowReading) -> tuple[str, ...]:
-    """Return the answers in which a reading differs from the standard reading, in the form of --reading."""
+    """Return the answers in which a reading differs from the standard one, in the form of the option --reading."""
     pairs = ((one.name, getattr(reading, one.name), getattr(STANDARD, one.name)) for one in fields(reading))
     return tuple(f"{name}={answer}" for name, answer, decided in pairs if answer != decided)
 
 
 def split_duration(readings: Iterable[str]) -> tuple[Duration, tuple[str, ...]]:
-    """Return the value of `duration` among readings in the form of --reading, and the other readings.
+    """Split the values of the option --reading: return the value of `duration`, and the others.
 
     Raises IllFormed for a value that `duration` cannot have.
     """
@@ -406,20 +406,20 @@ SQLGLOT: tuple[DialectName, ...] = ("trino", "oracle", "snowflake")
 
 
 def read_sqlglot(tree: SqlTree, dialect: DialectName = "trino") -> Pasted:
-    """Parse a tree of sqlglot: a SELECT with MATCH_RECOGNIZE, or only the clause. See `read_pasted`.
+    """Parse sqlglot's tree of a SELECT with MATCH_RECOGNIZE, or of only the clause. See `read_pasted`.
 
-    dialect: the dialect in which the tree's own method writes the tree; sqlglot need not be installed. Raises
-    Unsupported if sqlglot does not support MATCH_RECOGNIZE in this dialect, and the errors of `read_pasted`.
+    dialect: the dialect in which `tree.sql` writes the text that is parsed; sqlglot itself need not be installed.
+    Raises Unsupported if sqlglot does not support MATCH_RECOGNIZE in this dialect, and the errors of `read_pasted`.
     """
     _require_in_sqlglot(dialect)
     return read_pasted(tree.sql(dialect=dialect).strip(), dialect)
 
 
 def write_sqlglot(q: MatchRecognize, dialect: DialectName = "trino", table: str = "t") -> Any:
-    """Return sqlglot's tree, in a dialect, of a SELECT over a table with a clause of the standard.
+    """Return a SELECT with a clause of MATCH_RECOGNIZE as a tree of sqlglot, in a dialect.
 
-    Raises Unsupported for a clause that the dialect or sqlglot does not support, and MissingPackage if sqlglot is not
-    installed.
+    q: a clause of the standard. table: the name of the table in FROM. Raises Unsupported for a clause that the dialect
+    or sqlglot does not support, and MissingPackage if sqlglot is not installed.
     """
     _require_in_sqlglot(dialect)
     try:

@@ -75,7 +75,7 @@ def shielded(text: str) -> str:
 
 
 def echo(text: str, *, colour: str = "", error: bool = False, newline: bool = True) -> None:
-    """Write a text to standard output, or with `error` to standard error. A colour applies up to the first colon."""
+    """Write a text to standard output, or with `error` to standard error. The colour applies up to the first colon."""
     text = shielded(text)
     if colour:
         label, colon, rest = text.partition(":")

@@ -172,7 +172,9 @@ def separate(
             continue
         relation.append(pair)
         if len(relation) > limit or len(parents) > 10 * limit:
-            raise BudgetExceeded(f"the comparison has more than {limit} pairs of sets of states")
+            raise BudgetExceeded(
+                f"comparing needs more than {limit} pairs of sets of states; allow more: Budget(states=...)"
+            )
         pending.extend(_successors(automata, pair, pair, parents, known_events))
     return relation
 
@@ -304,8 +306,8 @@ def undecidable_reason(schema: Schema | None) -> str:
     """Return the message for conditions that z3 cannot decide."""
     kinds = "give a schema with the types of the attributes, or " if schema is None else ""
     return (
-        f"z3 could not decide whether an event can satisfy certain conditions together; {kinds}write the filters "
-        "without arithmetic, unusual patterns, or patterns of attributes that are also compared with other attributes"
+        f"z3 could not decide whether one event can satisfy several of the conditions; {kinds}avoid arithmetic, "
+        "unusual patterns, and patterns for attributes that are also compared with other attributes"
     )
 
 

@@ -419,7 +419,9 @@ class Registers:
         held = _parts(config) if self.compared else ()
         running = {(self._group(next(iter(self.compared[i]))), x) for i, x in held if x <= KEY}
         if len(running) > VALUES:
-            raise BudgetExceeded(f"the comparison has to remember more than {VALUES} keys of parts of matches at once")
+            raise BudgetExceeded(
+                f"comparing must remember more than {VALUES} keys of parts of a match at once; compare fewer attributes"
+            )
 
         def visit(known: tuple[tuple[str, int | None], ...]) -> Iterator[tuple[tuple[str, int | None], ...]]:
             if len(known) == len(self.attributes):
@@ -523,7 +525,10 @@ class ClockedComparison:
             zones.append(pair.zone)
             relation.append(pair)
             if len(steps) > limit:
-                raise BudgetExceeded(f"the comparison of windows on parts has more than {limit} pairs of sets of runs")
+                raise BudgetExceeded(
+                    f"comparing windows around parts of a match needs more than {limit} pairs of sets of runs; "
+                    "allow more: Budget(states=...)"
+                )
             for successor, step in self.steps(pair, steps[pair]):
                 if successor not in steps:
                     steps[successor] = step

@@ -566,7 +566,10 @@ class Reduction:
             truth = tuple(type_ in types[test] for test in tests)
             known = sorted(t for t, value in measures.pieces(name).items() if value is not None)
             if len(known) > PIECES:
-                raise BudgetExceeded(f"the filters cut the values of {name} into more than {PIECES} pieces")
+                raise BudgetExceeded(
+                    f"the filters compare {name} with too many constants, which divide its values into more than "
+                    f"{PIECES} ranges; use fewer constants"
+                )
             if truth in measures.keyless(name):
                 absent.add(name)
             if truth in known and type_ in types[self.has(name)]:
@@ -623,7 +626,7 @@ class Reduction:
     def _without_parts(self, phi: Formula, before: int, where: str) -> None:
         """Raise Unsupported if parts with a window or an equation were added after the first `before` parts."""
         if len(self.parts) > before:
-            what = "a window is" if isinstance(self.parts[before], int | float) else "keys are compared"
+            what = "a window is" if isinstance(self.parts[before], int | float) else "a comparison of keys is"
             raise Unsupported(f"{what} around a part of a match, {where}", phi.span)
 
     def reduced(self, phi: Formula, ends: bool = True, flat: bool = True) -> Formula:
@@ -731,7 +734,7 @@ class Reduction:
             elif isinstance(c, cel.Disjunction):
                 made.append(self._condition(c, psi, ends))
             elif (equation := equated(c)) is None:
-                raise Unsupported("a filter compares events by more than equal keys", c.span)
+                raise Unsupported("a filter compares events by something other than equal attributes", c.span)
             elif held.issuperset(equation.variables):
                 A, B = equation.variables
                 if equation in by_last:
@@ -910,7 +913,9 @@ def separate_real(
         known.append((left, right))
         count += 1
         if count > limit or len(parents) > 10 * limit:
-            raise BudgetExceeded(f"the comparison has more than {limit} pairs of sets of states")
+            raise BudgetExceeded(
+                f"comparing needs more than {limit} pairs of sets of states; allow more: Budget(states=...)"
+            )
         extend(node, node)
     return [(state, left, right) for state, pairs in relation.items() for left, right in pairs]
 
@@ -980,8 +985,8 @@ def cases_of(measures: Measures) -> list[dict[str, Truth | None]]:
         choices.append([*present, None])
     if math.prod(map(len, choices)) > CASES:
         raise BudgetExceeded(
-            f"the filters cut the values of the keys into more than {CASES} pieces; partition by fewer attributes, or "
-            "compare keys with fewer constants"
+            f"the filters divide the values of the keys into more than {CASES} cases; partition by fewer attributes, "
+            "or compare keys with fewer constants"
         )
     return [dict(zip(measures.keys, chosen, strict=True)) for chosen in product(*choices)]
 

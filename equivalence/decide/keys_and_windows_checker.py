@@ -548,7 +548,7 @@ class UnaryReading:
             elif isinstance(part, cel.Disjunction):
                 made.append(self.condition(part, phi, place))
             elif pair is None:
-                raise NotProved("a filter compares events by more than equal keys")
+                raise NotProved("a filter compares events by something other than equal attributes")
             elif (variables := {str(a.variable) for a in pair}) <= names:
                 if pair in of_last:
                     here = dict.fromkeys(str(a.variable) for a in pair)
@@ -817,7 +817,7 @@ def _options(
     for name, tests in compared.held.items():
         truths, known = tuple(map(is_in, tests)), sorted(compared.find_truths(name))
         if len(known) > PIECES:
-            raise NotProved(f"the values of {name} are in more than {PIECES} pieces")
+            raise NotProved(f"the tests of {name} divide its values into more than {PIECES} ranges")
         schema = compared.schema
         has = schema is None or any(is_in(pred.OfType(R)) for R in schema.types if schema.has(R, name))
         is_last = name in compared.tests and is_in(reading.agrees(name))

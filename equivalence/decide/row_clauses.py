@@ -103,8 +103,7 @@ class SeparationSearch:
                 self.transitions += 1
                 if self.transitions > self.limit:
                     raise BudgetExceeded(
-                        f"the comparison has more than {self.limit} transitions between sets of threads; raise the "
-                        "budget"
+                        f"comparing needs more than {self.limit} transitions of the two patterns; raise the budget"
                     )
                 if later in words:
                     continue

@@ -425,7 +425,7 @@ class SymbolicRows:
                 if value != value:
                     return _point(NAN, 0)
                 if abs(value) > sys.float_info.max:
-                    raise Unsupported("a condition has a constant that is infinite or beyond binary64")
+                    raise Unsupported("a condition has a constant that is infinite, or too large for a 64-bit float")
                 return _point(NUMBER, Fraction(value))
             case str():
                 return _point(TEXT, self.texts.index(value)) if value in self.texts else _unknown(f"text {value}")

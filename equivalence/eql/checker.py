@@ -47,7 +47,7 @@ def find_flaw(certificate: Certificate, left: eql.EqlQuery, right: eql.EqlQuery,
     if certificate.claim == "contained" and _is_wider(left, right) and events.agree(mine, theirs):
         return None
     if (reason := _why_not_followed(left, right)) is not None:
-        return f"{reason}, and are not the same step by step"
+        return f"{reason}, so they are only compared step by step, and their steps differ"
     windowed = isinstance(left.body, eql.EventSequence) and left.body.maxspan is not None
     if windowed and certificate.order == "any":
         return "the rules have maxspan, but the certificate does not say that times never decrease"

@@ -726,7 +726,7 @@ class _Comparison:
         probe = FilterAlphabet(self.filters, False, schema=self.asked.schema)
         for name in sorted(names):
             if not probe.is_alone(name):
-                raise BudgetExceeded(f"a condition tests the key {name} together with another field")
+                raise BudgetExceeded(f"rules with a condition on the key {name} and another field cannot be compared")
         check_time()
         if len(names) == 1:
             (name,) = names
@@ -860,8 +860,8 @@ class _Comparison:
                         pending.append(after)
         if hidden:
             raise BudgetExceeded(
-                "the rules differ for one key of a log, but its events have a second key (from arrays) with the same "
-                "match, and other logs were not searched"
+                "a log was found on which the rules differ for one key, but they agree for a second key of its events "
+                "(from arrays); other logs were not searched"
             )
         return None
 
@@ -905,7 +905,7 @@ class _Comparison:
                 return self._replayed(log, True)
         if not any(f"{name}[1]" in event.attributes for event in events for name in key):
             raise AssertionError(
-                "the found log separates the rules by the machines, but not by the reference evaluator"
+                "the search found a log on which the rules differ, but by the reference evaluator they do not"
             )
         return None
 
@@ -991,7 +991,7 @@ class _Comparison:
         found = self.difference(events)
         if found is None:
             raise AssertionError(
-                "the found log separates the rules by the machines, but not by the reference evaluator"
+                "the search found a log on which the rules differ, but by the reference evaluator they do not"
             )
         left, right, at = found
         here = [tuple(m for m in matches if m.at == at) for matches in (left, right)]

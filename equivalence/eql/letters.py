@@ -672,7 +672,7 @@ def _rows(node: Node) -> list[_Row]:
 
 
 def _refuse() -> list[_Row]:
-    raise PatternError("not a choice of rows of characters")
+    raise PatternError("the regular expression is not a choice of character sequences")
 
 
 def _joined(parts: Iterable[Node]) -> list[_Row]:

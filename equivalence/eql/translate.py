@@ -377,8 +377,8 @@ def sase_to_eql(query: sase.Tree) -> eql.EqlQuery:
     until = others[0] if others else None
     if until is not None and until.category == first.category and _negation(until) not in _conditions(first):
         raise Unsupported(
-            f"`until` ends a sequence at its first event too: add conditions to {first.category} that exclude the "
-            "absent events",
+            f"EQL tests `until` at the first event too, and a {first.category} may be an absent event: add conditions "
+            f"to {first.category} that exclude the absent events",
             query.span,
         )
     fields = tuple(map(eql.EventField, keys))

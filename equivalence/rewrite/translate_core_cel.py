@@ -322,8 +322,8 @@ class _Translation:
             if len(about) > 1:
                 why = (
                     f"the filter compares {self.show_all(constraint.single - local)} with "
-                    f"{', '.join(map(self.names.find_original, about))} of the same round; in CEL, the filter would "
-                    "also compare events of different rounds"
+                    f"{', '.join(map(self.names.find_original, about))} of the same round of an iteration; in CEL, "
+                    "the filter would also compare events of different rounds"
                 )
                 self.refuse(Unsupported(why, constraint.atom.span))
             pending.add(PendingConstraint(constraint.atom, many))
@@ -369,8 +369,8 @@ class _Translation:
             for constraint in _ordered(one.pending):
                 why = (
                     f"{name} compares only complex events that pass a filter on "
-                    f"{self.show_all(constraint.single - one.held)}, which is defined outside {name}; in CEL a filter "
-                    "can test only variables of the formula inside it"
+                    f"{self.show_all(constraint.single - one.held)}, which is defined outside {name}; a filter of CEL "
+                    f"inside {name} cannot test it"
                 )
                 self.refuse(Unsupported(why, constraint.atom.span))
         if len(found) > 1:
@@ -699,7 +699,10 @@ def _attach_atom(found: _Translated, atom: core.Atom) -> _Translated:
             "chooses; write it there if you mean that",
             atom.span,
         )
-    raise Unsupported("the filter compares events of two branches, and a match may have neither event", atom.span)
+    raise Unsupported(
+        "because of OR, a match may lack several of the events that the filter compares; write the filter inside OR",
+        atom.span,
+    )
 
 
 def _on_definition(phi: core.Formula, x: str, atom: core.Atom) -> core.Formula:

@@ -248,7 +248,7 @@ def diagram_of_query(q: sase.Tree, title: str) -> Diagram:
 
 
 def table(A: NFAb) -> Iterator[DrawnSection]:
-    """Yield the formulas of an automaton in sections by purpose, as in Figure 2(b)."""
+    """Yield the formulas on an automaton's edges in sections by purpose, as in Figure 2(b) of sase07."""
     for title, parts in PARTS:
         labels = [label for part in parts for label in A.theta if label.part == part]
         if labels:
@@ -497,7 +497,7 @@ class _Tree:
 
 
 def preference_tree(q: MatchRecognize, S: Stream, place: int, title: str) -> Diagram:
-    """Draw a tree of the assignments of variables to rows that are tried from the row at this position on.
+    """Draw a tree of the ways to assign variables to rows that are tried from the row at this position on.
 
     Raises InputError if the table has no such row, Unsupported for the longest match, and BudgetExceeded if the match
     is too long to draw.

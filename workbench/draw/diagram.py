@@ -242,7 +242,7 @@ def _placed(diagram: Diagram, texts: Sequence[Size], direction: str) -> DrawnLay
 
 
 def placed_point(text: str, height: float) -> Point:
-    """Convert a point of Graphviz, whose y axis points up, to a drawing of this height."""
+    """Convert a point of Graphviz's output to the drawing, whose y axis points down. height: that of the drawing."""
     x, y = map(float, text.split(","))
     return x, height - y
 

@@ -68,7 +68,10 @@ MOST_FOUND = 40  # matches that are listed at a step
 
 @dataclass(frozen=True)
 class DrawnNode:
-    """A node of partial matches: its position, if it has one, its text, and the step that made it."""
+    """A node of the graph of partial matches.
+
+    label: its text. position: that of the event that it adds, if it adds one. born: the step that made it.
+    """
 
     kind: NodeKind
     name: str
@@ -79,7 +82,7 @@ class DrawnNode:
 
 @dataclass(frozen=True)
 class Link:
-    """An arrow between two nodes, given by number, and the step that made it."""
+    """An arrow between two nodes, which are given by number. born: the step that made it."""
 
     source: int
     target: int
@@ -89,10 +92,11 @@ class Link:
 
 @dataclass(frozen=True)
 class StateRow:
-    """A row of the table that is shown at a step: the partial matches of a state, or of several states together, as
-    nodes.
+    """A row of the table that is shown at a step: the partial matches in one state, or in several states together.
 
-    states: indices into the diagram's states. fate: what happened to the row at this step. gone: whether it ends there.
+    holder: the text of its first column, which names the states. states: their indices in the diagram. nodes: the nodes
+    of the partial matches. final: whether the states are final. fate: what happened to the row at this step. gone:
+    whether it ends there.
     """
 
     holder: str
@@ -113,10 +117,11 @@ class RecordedMatch:
 
 @dataclass(frozen=True)
 class DrawnStep:
-    """The evaluator's state after an event. fired: the indices of the diagram's arrows that were followed.
+    """The evaluator's state after an event.
 
-    rows: the partial matches by state. live: the nodes that a state can still reach. more: whether there are matches
-    beyond those in `found`. text: a description of the step, without the event that is read.
+    fired: the indices of the diagram's arrows that were followed. rows: the partial matches by state. live: the nodes
+    that a state can still reach. found: the first matches at this event; more: whether there are others. text: a
+    description of the step, without the event that is read.
     """
 
     position: int
@@ -135,9 +140,11 @@ class DrawnStep:
 
 @dataclass(frozen=True)
 class DrawnLabels:
-    """The headings of a page, and the texts for empty parts. finals: whether the table marks final rows.
+    """The texts of a page that shows a recording.
 
-    fate: the heading of the column that says what happened to a row, if it is shown. unit: the word for a step's input.
+    holds: the heading of the table; holder, fate: the headings of its columns; an empty fate means that there is no
+    such column. found: the heading of the matches; nothing: the text if there are none. labelled: words about marks,
+    for the legend. finals: whether the table marks final rows. unit: the word for a step's input.
     """
 
     holds: str
@@ -201,8 +208,8 @@ class Graph:
 class Recorded(Generic[N]):
     """Numbers the nodes of an evaluator as it makes them, for a drawing of its partial matches.
 
-    below: a function that returns the nodes that a node leads to. add: a function that adds a node to the graph at a
-    step and returns its number; the nodes below it are then already there.
+    below: returns the nodes that a node leads to. add: adds a node to the graph at a step, and returns its number; the
+    nodes below it have been added before.
     """
 
     def __init__(self, below: Callable[[N], Iterable[N]], add: Callable[[N, int], int]) -> None:
@@ -214,7 +221,7 @@ class Recorded(Generic[N]):
         return self._number[id(node)]
 
     def record(self, root: N, n: int) -> None:
-        """Record a node at step n, after the nodes below it, unless they are recorded."""
+        """Record a node at step n, after all nodes below it. A node is recorded only once."""
         pending = [root]
         while pending:
             # It stays on the stack until the nodes below it have numbers: a union may be deeper than Python's
@@ -250,7 +257,7 @@ def require_short(S: Stream) -> None:
 
 
 def arrows(diagram: Diagram, followed: Iterable[tuple[int, int, str]]) -> frozenset[int]:
-    """Return the indices of the diagram's arrows that were followed, given as (source, target, kind)."""
+    """Return the indices of the diagram's arrows that were followed. followed: tuples (source, target, kind)."""
     ways = set(followed)
     return frozenset(k for k, edge in enumerate(diagram.edges) if (edge.source, edge.target, edge.kind) in ways)
 
@@ -265,14 +272,17 @@ Path = tuple[int, ...]
 
 
 class DrawnRun(Protocol):
-    """The interface of an evaluator's run that can be recorded step by step."""
+    """A run of an evaluator that can be recorded step by step."""
 
     graph: Graph
 
     def push(self, n: int, type_: int) -> None: ...
 
     def state_rows(self) -> Iterator[tuple[int, str, Path]]:
-        """Yield the active states of the I/O-deterministic automaton, each with the text of a key and its nodes."""
+        """Yield a row for each state of the I/O-deterministic automaton, and each key with partial matches in it.
+
+        A row is the state, the key as text, and the nodes of the partial matches.
+        """
 
     def live(self) -> frozenset[int]: ...
 
@@ -281,7 +291,7 @@ class DrawnRun(Protocol):
 
 
 def label(position: int, marks: Marks) -> str:
-    """Format a position, and the variables of the query that mark it."""
+    """Return the label of a node: a position, and the query's variables that mark it."""
     own = sorted(A for A in marks - MARKED if not is_mark(A))
     return " ".join((str(position), ", ".join(own))).strip()
 
@@ -801,8 +811,8 @@ SASE_LABELS = DrawnLabels(
     finals=False,
 )
 BUFFER = (
-    "Runs in one state with the same future are merged. Each path from a node back to one with nothing before it has "
-    "the events that one of these runs has selected. A run that has selected nothing yet is not stored."
+    "Runs in one state with the same future are merged. Each path from a node back to a first node has the events that "
+    "one of these runs has selected. A run that has selected nothing yet is not stored."
 )
 
 

@@ -119,7 +119,7 @@ def _summary(run: Recording, step: DrawnStep, what: str) -> str:
 
 
 def nodes_text(run: Recording, row: StateRow) -> str:
-    """Write the names of the nodes in a row of the table, in their order."""
+    """Return the names of the nodes in a row of the table, in their order."""
     return ", ".join(run.nodes[n].name for n in row.nodes)
 
 

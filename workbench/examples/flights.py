@@ -320,7 +320,8 @@ def _consecutive(start: int, length: int, events: int) -> SampleWindow:
 
 
 def case(example: DemoQuery, window: SampleWindow, S: Stream) -> tuple[Case, SampleWindow]:
-    """Return the query on the window, as a case with the expected matches, and the window that was used.
+    """Return the query on the window as a case with the expected matches; also return the window, which may be smaller
+    now.
 
     If the reference evaluator exceeds its budget, the window loses its first half, as often as necessary.
     """
@@ -391,10 +392,9 @@ class DemoFinding:
 
 
 def find(example: DemoQuery, table: pa.Table, engine: Runner | None = None) -> DemoFinding:
-    """Evaluate an example over the table of all events, and cross-check it on samples.
+    """Evaluate an example over the table of all events, and check it on samples with the other evaluators.
 
-    The result's seconds are those in which the automaton classifies every event of the substream and counts every
-    match.
+    `seconds` of the result is the time in which the automaton reads the substream and counts all matches.
     """
     stream, phi = example.cut.cut_table(table), parse(example.query)
     started = time.perf_counter()
@@ -426,7 +426,11 @@ CONTEXT = 1  # events drawn before and after those of a match
 
 @dataclass(frozen=True)
 class PageSection:
-    """The section of the page about a finding. differs: drawings of samples on which an evaluator is wrong."""
+    """The section of the page about a finding.
+
+    agreed: on how many samples the automaton is right. with_matches: how many samples have a match. engine: the
+    outcomes of the second engine. differs: drawings of samples on which an evaluator is wrong.
+    """
 
     finding: DemoFinding
     agreed: int
@@ -472,7 +476,7 @@ def section(finding: DemoFinding, engine: str) -> PageSection:
 
 
 def outcomes(results: Iterable[CaseResult | None]) -> list[tuple[str, int, str]]:
-    """Return each outcome, such as "skipped", with its number of results, and the reason unless it passed or failed."""
+    """Return each outcome, such as "skipped", with its number of results and, unless passed or failed, a reason."""
     counts: dict[tuple[str, str], int] = {}
     for result in results:
         if result is not None:

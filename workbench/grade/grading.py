@@ -64,7 +64,7 @@ LEVELS = {1: "easy", 2: "middling", 3: "hard"}
 
 
 class UnusableAnswer(InputError):
-    """Raised if an answer that a file lists as right cannot be used.
+    """Raised if an answer that an exercise file lists as right cannot be used.
 
     withheld: the message for students, which does not reveal the answer.
     """

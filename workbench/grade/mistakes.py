@@ -217,9 +217,10 @@ class Difference:
         return [match for match in self.yours if match not in self.wanted]
 
     def shows(self, mistake: Mistake) -> bool:
-        """Return whether the differing matches are consistent with the mistake.
+        """Return whether the mistake can explain how the matches differ.
 
-        They are, unless the mistake is about events in between and no differing match has events in between.
+        Only a mistake about events in between can be ruled out: if matches differ, one of them must have events in
+        between.
         """
         lacking, having = OPERATORS["cseq"]
         differing = {lacking: self.extra, having: self.missing}.get(mistake.hint)

@@ -709,7 +709,7 @@ def test_a_rule_comes_back_from_sase(cases: int) -> None:
         ("SEQ(A x, ~C u, ~A n, B b) WHERE n.k = 2 and x.k = 2", "sequence [A where k == 2] [B] until [C]"),
         ("SEQ(A a, B b)", "on A A B, SEQ also has the match {0, 2}"),
         ("SEQ(A a, ~A n, B b) WHERE a.x = 1", "on A A B, SEQ also has"),
-        ("SEQ(A a, ~A n, ~A u, B b) WHERE u.x = 1", "ends a sequence at its first event too"),
+        ("SEQ(A a, ~A n, ~A u, B b) WHERE u.x = 1", "EQL tests `until` at the first event too"),
         ("SEQ(A a, ~A n, ~B u, B b) WHERE u.x = 1", "sequence [A] [B] until [B where x == 1]"),
         ("SEQ(A a, B b, C c)", "on A B A B C"),
         ("SEQ(A a, ~A n, B b) WHERE a.x < b.x", "only [attribute] compares events"),

@@ -171,11 +171,11 @@ def test_nan_is_a_key_of_nothing() -> None:
         ("(A ; B PER KEY [k]) ; C", "PER KEY is around a part of a match"),
         (
             "(A ; B) UNLESS (C ; D PARTITION BY [k])",
-            "keys are compared around a part of a match, on the right of UNLESS",
+            "a comparison of keys is around a part of a match, on the right of UNLESS",
         ),
         ("(A ; (B OR C)+) FILTER A.k = B.k", "a filter compares events of a variable that may hold no event"),
         ("(A ; B PER KEY [k]) FILTER A.k = B.j", "the attribute k, which is also compared with another attribute"),
-        ("(A ; B) FILTER A.x < B.x", "a filter compares events by more than equal keys"),
+        ("(A ; B) FILTER A.x < B.x", "a filter compares events by something other than equal attributes"),
         ("NXT((A ; B) WITHIN 5 [x])", "its values may decrease"),
         ("PROJECT[A](A ; B) WITHIN 1 day", "WITHIN is around PROJECT"),
         ("(PROJECT[X](A) PARTITION BY [k]) ; B", "which may hide all events of a part of a match"),
@@ -459,7 +459,7 @@ def test_whether_equiv_decides_a_query_is_known_from_the_query(text: str, reduci
 def test_a_search_says_why_it_was_needed() -> None:
     verdict = compare_formulas(parse("A+ FILTER A.x <= A.x"), parse("A+ PARTITION BY [x]"), "equivalent", bound=2)
     assert isinstance(verdict, Bounded)
-    assert "by more than equal keys" in verdict.reason
+    assert "by something other than equal attributes" in verdict.reason
 
 
 def test_too_many_states_are_no_answer_and_no_proof() -> None:

@@ -45,7 +45,7 @@ def test_a_search_up_to_a_length_proves_nothing(options, reason, run) -> None:  
     code, printed, _ = run(*query)
     assert code == 3
     assert printed.startswith(f"undecided: {reason}; longer ones were not compared")
-    assert "not decided: a filter compares events by more than equal keys" in printed
+    assert "not decided: a filter compares events by something other than equal attributes" in printed
 
 
 @pytest.mark.parametrize(
