@@ -50,9 +50,10 @@ OTHER = "Other"  # an event type that no predicate names; gets another name wher
 
 @dataclass(frozen=True)
 class Minterm:
-    """A type of events: all events that satisfy the same predicates.
+    """A type of events: the events that satisfy exactly the same of some predicates.
 
-    chosen: the indices of these predicates. witness: an event of the type; None if the solver found none.
+    chosen: the indices of the predicates that these events satisfy. witness: an example event; None if the solver found
+    none.
     """
 
     chosen: frozenset[int]
@@ -62,10 +63,11 @@ class Minterm:
 def minterms(
     predicates: Sequence[pred.Predicate], schema: Schema | None = None, budget: Budget = Budget(), solver: bool = True
 ) -> tuple[Minterm, ...]:
-    """Return all types of events with respect to the predicates; with a schema, only types that events of the schema
-    can have. Raises BudgetExceeded.
+    """Return all types of events that the predicates distinguish; with a schema, only types of events that the schema
+    allows. Raises BudgetExceeded.
 
-    Without the solver, a combination of tests that are not simple counts as possible unless simple rules exclude it.
+    Without the solver, tests that use arithmetic or compare two attributes are treated as independent, except where
+    simple rules exclude a combination. The result may then contain types that no event can have.
     """
     search = _Search(budget, solver)
     found: dict[Truth, Event | None] = {}
@@ -253,10 +255,10 @@ def types(predicates: Sequence[Predicate], budget: Budget = Budget()) -> list[tu
 
 
 class Algebra:
-    """The Boolean algebra of some predicates, its generators: every predicate that AND, OR and NOT make of them.
+    """The Boolean algebra that some predicates generate: all predicates that AND, OR and NOT make of these generators.
 
-    A predicate is represented by a mask of the types of events: bit i is set if it is true of events of type i. Without
-    the solver, some types may have no event.
+    A predicate is represented by a mask of types of events: bit i is set if it is true of events of type i. Without the
+    solver, some types may have no event.
     """
 
     def __init__(
@@ -275,7 +277,7 @@ class Algebra:
 
     @cached_property
     def generators(self) -> list[Predicate]:
-        """Return the distinct generators; tests of the event's type come first, as a person would test it first."""
+        """Return the distinct generators, with tests of the event's type before all others."""
         return sorted(dict.fromkeys(self._generators), key=lambda P: not isinstance(P, OfType))
 
     @cached_property
@@ -375,7 +377,11 @@ OTHER_TYPE = None  # any event type that the predicate does not name
 
 
 def satisfiable(predicate: pred.Predicate) -> bool:
-    """Return whether some event may satisfy the predicate, if each comparison can be true or false independently."""
+    """Return False if no event can satisfy the predicate, even if every comparison could be true or false
+    independently.
+
+    The answer may be True for a predicate that no event satisfies, such as `x < 1 AND x > 2`.
+    """
     names = {atom.type for atom in atoms(predicate) if isinstance(atom, pred.OfType)}
     return any(outcomes(predicate, lambda atom, name=name: _possible(atom, name))[0] for name in [*names, OTHER_TYPE])  # type: ignore[misc]
 

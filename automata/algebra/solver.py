@@ -75,7 +75,7 @@ def solve(tests: Mapping[Test, bool], allowed: Allowed, ask: bool = True) -> Sol
 def fits(test: Test, tests: Mapping[Test, bool], allowed: Allowed) -> bool:
     """Return whether some value of the test's attribute gives all simple tests of that attribute the wanted results.
 
-    The answer is also true if the test is not simple.
+    A simple test compares one attribute with constants. If `test` is not simple, the answer is True.
     """
     name = tested_attribute(test)
     return name is None or bool(_fitting(name, tests, allowed))

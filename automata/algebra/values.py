@@ -88,7 +88,7 @@ START: Reached = frozenset({-1})
 
 @lru_cache(maxsize=1024)
 def decidable(pattern: str) -> bool:
-    """Return whether the pattern has only supported constructs, and its automaton is small enough."""
+    """Return whether the regular expression uses only supported syntax and has a small enough automaton."""
     language = _language(pattern)
     if language is None or not language.fits:
         return False
@@ -102,9 +102,11 @@ def decidable(pattern: str) -> bool:
 
 
 def samples_of_strings(constants: Sequence[str], patterns: Sequence[str]) -> Iterator[str]:
-    """Yield one string of each class into which the sorted constants and the decidable patterns divide all strings.
+    """Yield one string for each result that comparisons with the constants and matches of the patterns can have
+    together.
 
-    Raises BudgetExceeded if the patterns and constants together are too large.
+    constants: sorted. patterns: decidable regular expressions. Raises BudgetExceeded if there are too many or too large
+    patterns and constants.
     """
     yield from sorted(constants, key=lambda s: (len(s), s))
     if not patterns:
@@ -342,8 +344,9 @@ DEFAULT: dict[ValueType, Value] = {"int": 0, "float": 0.0, "string": "", "bool":
 
 
 def tested_attribute(test: pred.Predicate) -> str | None:
-    """Return the attribute of a simple test, which compares one attribute with constants, a decidable pattern or
-    itself; None for other predicates.
+    """Return the attribute of a simple test; None for any other predicate.
+
+    A simple test compares one attribute with constants or with itself, or matches it against a decidable pattern.
     """
     match test:
         case (

@@ -63,8 +63,10 @@ def is_marked(t: Transition) -> bool:
 
 
 def strict(A: CEA, selects: Callable[[Transition], bool] = is_marked) -> CEA:
-    """Build STRICT from three copies of A: the first selects no event, the second selects each event, the third
-    none.
+    """Return the automaton of the runs of A that select adjacent events only (STRICT).
+
+    It has three copies of A: runs are in the first before they select an event, in the second while they select, and in
+    the third afterwards.
     """
     n = A.states
     parts = {False: ((0, 0), (1, 2), (2, 2)), True: ((0, 1), (1, 1))}
@@ -92,14 +94,16 @@ def last(A: CEA, algebra: Algebra) -> CEA:
 
 
 def max_(A: CEA, algebra: Algebra) -> CEA:
-    """Build the automaton of MAX: keep a run unless the support of a rival is a strict superset."""
+    """Build the automaton of MAX: keep a run unless a rival marks all its events and at least one more."""
     return _dominated(A, after_max, algebra)
 
 
 def after_next(monitor: DominanceMonitor, marked: bool, delta: Delta) -> DominanceMonitor:
-    """Return the monitor of NXT after one more event. A monitor compares a run with its rivals.
+    """Return the monitor of NXT after one more event.
 
-    marked: whether the run marks the event. delta: returns the states that rivals reach, if they mark the event or not.
+    A monitor has three sets of states: those of the rivals equal to the run so far, better than it, and worse. marked:
+    whether the run marks the event. delta: a function; delta(states, m) returns the states that rivals reach from
+    `states` on the event if they mark it (m true) or skip it (m false).
     """
     ties, winners, _ = monitor
     # The first difference decides for good: a winner stays one whatever it marks, and losers need no set.
@@ -108,7 +112,7 @@ def after_next(monitor: DominanceMonitor, marked: bool, delta: Delta) -> Dominan
 
 
 def after_last(monitor: DominanceMonitor, marked: bool, delta: Delta) -> DominanceMonitor:
-    """Return the monitor of LAST after one more event. The arguments are those of `after_next`."""
+    """Return the monitor of LAST after one more event. For the arguments, see `after_next`."""
     ties, winners, losers = monitor
     # The latest difference decides, so each event may turn winners into losers or losers into winners.
     if marked:
@@ -118,7 +122,7 @@ def after_last(monitor: DominanceMonitor, marked: bool, delta: Delta) -> Dominan
 
 
 def after_max(monitor: DominanceMonitor, marked: bool, delta: Delta) -> DominanceMonitor:
-    """Return the monitor of MAX after one more event. The arguments are those of `after_next`."""
+    """Return the monitor of MAX after one more event. For the arguments, see `after_next`."""
     ties, winners, _ = monitor
     # A rival without an event of the run can never become a superset, so it is dropped.
     if marked:
@@ -208,34 +212,38 @@ def within_events(A: CEA, count: int, budget: Budget) -> CEA:
 # ---------------------------------------------------------------------------------------------------------------------
 # Error messages for an operator whose automaton is too large: the operator, the operands' sizes, and what may help.
 
-SELECTS = "it compares all runs at once: put it around a smaller part, or use fewer of +, OR and : in that part"
+SELECTS = "It compares all runs at once: put it around a smaller part, or use fewer of +, OR and : in that part"
 ADVICE: dict[type[cel.Formula | core.Formula], str] = {
-    cel.And: "the states of its operands multiply: make one of the operands smaller",
-    cel.All: "the states of its operands multiply: use fewer operands, and join operands in a known order by ;",
-    cel.Unless: "it follows all partial matches of its right operand at once: make the right operand shorter",
+    cel.And: "The states of its operands multiply: make one of the operands smaller",
+    cel.All: "The states of its operands multiply: use fewer operands, and join operands in a known order by ;",
+    cel.Unless: "It follows all partial matches of its right operand at once: make the right operand shorter",
     cel.Next: SELECTS,
     cel.Last: SELECTS,
     cel.Max: SELECTS,
     core.CoreNext: SELECTS,
     core.CoreLast: SELECTS,
     core.CoreMax: SELECTS,
-    core.CoreSeq: "both sides read the whole stream, so their states multiply: put the strategy around the sequence",
-    core.CorePlus: "finished rounds may stay undecided: put the strategy or the filter around the iteration",
-    cel.Within: "inside a formula the automaton counts the window's events: put WITHIN around the whole formula",
+    core.CoreSeq: "Both sides read the whole stream, so their states multiply: put the strategy around the sequence",
+    core.CorePlus: "Finished rounds may stay undecided: put the strategy or the filter around the iteration",
+    cel.Within: "Inside a formula, the automaton counts the window's events: put WITHIN around the whole formula",
 }
 _OPERATORS = {**CEL, **CORE_CEL}
-OTHERWISE = "write it with fewer alternatives"
-ALLOW = "or use the evaluator denotational on short streams, or allow more: Budget(states=...)"
+OTHERWISE = "Write it with fewer alternatives"
+ALLOW = "Or use evaluator='denotational' on short streams, or allow more: Budget(states=...)"
 
 
 def state_explosion_error(
     phi: cel.Formula | core.Formula, operands: Sequence[CEA], error: BudgetExceeded
 ) -> BudgetExceeded:
-    """Return the error for phi's construction, with its place, the sizes of the operands' automata, and advice."""
+    """Return the error for an operator whose automaton is too large: its place, the sizes of its operands' automata,
+    and advice.
+
+    phi: the formula with this operator outermost. operands: the automata of its operands. error: what was exceeded.
+    """
     sizes = " and ".join(f"{A.states} states and {len(A.transitions)} transitions" for A in operands)
     return BudgetExceeded(
         f"{symbol(phi)} makes too large an automaton out of {'one' if len(operands) == 1 else 'two'} with {sizes}: "
-        f"{error.message}; {ADVICE.get(type(phi), OTHERWISE)}; {ALLOW}",
+        f"{error.message}. {ADVICE.get(type(phi), OTHERWISE)}. {ALLOW}",
         phi.span,
     )
 
@@ -252,29 +260,34 @@ NOT_LINEAR = (cel.And, cel.All, cel.Unless, cel.Strict, cel.Next, cel.Last, cel.
 def compile_cel(phi: cel.Formula, budget: Budget = Budget(), algebra: Algebra | None = None) -> CEA:
     """Return a CEA with the valuations of phi at every position of every stream.
 
-    The generators of `algebra` must include the predicates of phi, and its budget replaces `budget`. To compare two
-    formulas, compile them in the same algebra. Raises Unsupported if phi compares events with each other. Raises
-    BudgetExceeded if phi is nested too deeply, or if the automaton of an operator would be too large or take too long;
-    the error names the operator and what may help.
+    The generators of `algebra` must include the predicates of phi; its budget then replaces `budget`. To compare two
+    formulas, compile both in the same algebra. Raises Unsupported if phi compares attributes of different events.
+    Raises BudgetExceeded if phi is nested too deeply, or if the automaton of an operator would be too large or take too
+    long; the error names the operator and what may help.
     """
     with depth_limited(phi.span):
         return _trimmed(phi, algebra or Algebra(generators(phi), budget))
 
 
 def compilable(phi: cel.Formula) -> bool:
-    """Return whether the formula compares events by their positions only, so that an automaton can evaluate it."""
+    """Return whether an automaton can evaluate the formula: no filter, window or key compares attributes of different
+    events.
+    """
     return not any(map(compares, cel.subformulas(phi)))
 
 
 def compares(phi: cel.Formula) -> bool:
-    """Return whether the operator of the formula compares events with each other, other than by their positions."""
+    """Return whether the outermost operator of the formula compares attribute values of different events.
+
+    These operators are PARTITION BY, PER KEY, cross-event filters, and windows on time or on an attribute.
+    """
     if isinstance(phi, cel.Within):
         return isinstance(phi.window, ValueWindow)
     return isinstance(phi, cel.PartitionBy | cel.PerKey) or (isinstance(phi, cel.Filter) and correlated(phi.condition))
 
 
 def correlated(condition: cel.Condition) -> bool:
-    """Return whether a filter compares events with each other."""
+    """Return whether a filter compares attributes of different events."""
     return not all(isinstance(atom, cel.Every) for atom in cel.atoms(condition))
 
 
@@ -293,8 +306,9 @@ def generators(phi: cel.Formula) -> Iterator[Predicate]:
 
 
 def held_mark(P: Predicate) -> str | None:
-    """Return the name of the helper attribute that a predicate tests (see HELD), which serves as a mark; None for
-    others.
+    """Return the name of the helper attribute that a predicate tests; None if it tests none.
+
+    A helper attribute (its name begins with HELD) is a mark that the compiler adds to events; queries do not use it.
     """
     match P:
         case Comparison("=", Attribute(name), _) if name.startswith(HELD):
@@ -510,9 +524,10 @@ Made = TypeVar("Made")
 
 
 class CachedCompiler(Generic[F, Made]):
-    """A compiler that caches the results for the last queries; initially it caches nothing.
+    """A compiler that stores the results for the most recent queries; initially it stores nothing.
 
-    Equal queries share their result, which may be an error. A shared error has the span of the query compiled first.
+    Equal queries share one result, which may be an error. A shared error has the span of the query that was compiled
+    first.
     """
 
     def __init__(self, compiler: Callable[[F, Budget], Made]) -> None:
@@ -633,11 +648,12 @@ Runs: TypeAlias = tuple[Run, ...]
 
 @dataclass(frozen=True)
 class EventChain:
-    """A sequence of single events, such as A{60} ; B, as runs of adjacent events of one kind.
+    """A sequence of single events, such as A{60} ; B. It consists of runs; the events of a run are of one kind.
 
-    guard: a kind of event that may not occur between two events of the chain, nor be one of its events after the first.
-    Only a chain of one kind has a guard. distinct: an attribute that has a different value in each event. Each run is
-    then one event, and all runs are of one kind. is_last: whether the chain is under LAST rather than NXT.
+    guard: a kind of event that may not occur between two events of the chain, and that no event of the chain except the
+    first may have. Only a chain of a single kind has a guard. distinct: an attribute that has a different value in each
+    event; each run is then one event, and all events are of one kind. is_last: with `distinct`, whether the chain is
+    under LAST.
     """
 
     runs: Runs
@@ -647,7 +663,7 @@ class EventChain:
 
     @classmethod
     def join(cls, runs: Iterable[Run], guard: Link | None = None) -> EventChain:
-        """Return the chain of some runs; adjacent runs of one kind become one run."""
+        """Return the chain of some runs; adjacent runs of one kind are joined to one run."""
         joined: list[Run] = []
         for link, least, most in runs:
             if joined and joined[-1][0] == link:
@@ -774,7 +790,10 @@ def distinct_chain(phi: cel.Formula, operand: cel.Formula | None = None) -> Even
 
 
 def round_of_distinct(chain: EventChain, operand: cel.Formula) -> cel.Formula | None:
-    """Return the formula for one event of a distinct chain, given its operand; None if events have different marks."""
+    """Return the formula for one event of a `distinct_chain`, given the operand of its LAST.
+
+    Return None if the events of the chain do not all have the same marks.
+    """
     psi, _ = cel.split_projection(operand)
     while isinstance(psi, cel.Filter):
         psi = psi.phi
@@ -840,17 +859,15 @@ def _filtered(runs: Runs | None, condition: cel.Condition) -> Runs | None:
 
 
 def greatest_of_chain(strategy: cel.Next | cel.Last, chain: EventChain, algebra: Algebra) -> CEA:
-    """Return the automaton of LAST or NXT of a chain that `greatest_chain` returned; a chain with a guard must be under
-    LAST.
+    """Return the automaton of LAST or NXT of a chain that `greatest_chain` returned. Raises BudgetExceeded.
 
-    A state is a pair: a part of the automaton, and the number of events taken in that part. END is final.
+    A chain with a guard must be under LAST. A state is a pair: a phase of the search, and the number of events taken in
+    this phase. END is final.
 
-    - LAST takes the greatest number of events that the first run allows, after any other events (states "some"), or
-      all events of the run's kind if there are fewer (states "all"; with a guard, all since the last forbidden event).
-      Of the other runs it takes the latest events.
-    - NXT takes the earliest events of all runs (states "run"), except for the last event of the match.
-
-    Raises BudgetExceeded.
+    - LAST takes the greatest number of events that the first run allows (phase "some"; any events may come before), or
+      all events of the run's kind if there are fewer (phase "all"; with a guard, all since the last forbidden event).
+      Of the other runs it takes the latest events (phase "later").
+    - NXT takes the earliest events of all runs (phase "run"), except for the last event of the match.
     """
     steps: list[tuple[State, Predicate, Marks, State]] = []
     whole = Anything()

@@ -54,7 +54,7 @@ Variables: TypeAlias = frozenset[str]
 
 
 def mentioned(condition: core.Condition) -> Variables:
-    """Return the variables of the atoms of a filter."""
+    """Return the variables that a filter uses."""
     match condition:
         case core.Unary(x, _):
             return frozenset({x})
@@ -181,9 +181,10 @@ def sequence(A: CEA, B: CEA, budget: Budget) -> CEA:
 
 
 def apply_strategy(A: CEA, W: Variables, step: MonitorStep, algebra: Algebra) -> CEA:
-    """Return the automaton of the pairs (complex event, valuation) whose complex event no rival dominates.
+    """Return the automaton of NXT, LAST or MAX: the pairs (complex event, valuation) of A that no rival dominates.
 
-    All variables of W must have positions. Raises BudgetExceeded.
+    W: the variables bound outside of the strategy; each must have a position. step: the monitor's step for the
+    strategy. Raises BudgetExceeded.
 
     Rivals have the same last position and agree on W. The monitor of compile.py reads the same events as the run, with
     the run's marks of W, so that it follows only runs with these marks. At the last selected event, the runs that do
@@ -218,7 +219,9 @@ def apply_strategy(A: CEA, W: Variables, step: MonitorStep, algebra: Algebra) ->
 
 
 def iterate_automaton(A: CEA, W: Variables, algebra: Algebra) -> CEA:
-    """Build the iteration of A: rounds one after the other, which agree on the events of W. Raises BudgetExceeded.
+    """Build the iteration of A: one or more rounds, one after the other. Raises BudgetExceeded.
+
+    W: the variables bound outside of the iteration; all rounds have the same events for them.
 
     Each round reads the whole stream, but selects nothing before its first event and nothing after its last. So the
     states that runs reach without selecting represent all future rounds (waiting). The finished rounds are represented
@@ -406,15 +409,16 @@ LOOKING = (core.CorePlus, core.CoreNext, core.CoreLast, core.CoreMax)  # their a
 
 
 def compile_core(phi: core.Formula, budget: Budget = Budget()) -> CEA:
-    """Build a CEA with the complex events of phi at every position of every stream, marked with one variable.
+    """Build a CEA that reports the complex events of phi at every position of every stream. It has a single variable,
+    which marks the selected events.
 
-    Raises Unsupported if phi compares events with each other or looks ahead (in the latter case, use
-    `whole_stream`), and BudgetExceeded in the same cases as `compile_cel`.
+    Raises Unsupported if phi compares attributes of different events, or if it looks ahead (use `whole_stream`
+    instead). Raises BudgetExceeded in the same cases as `compile_cel`.
     """
     for x, span in looks_ahead(phi)[:1]:
         raise Unsupported(
-            f"{x} may hold no event here, so the filter could depend on a later event, and an automaton "
-            f"does not look ahead: define {x} on every path through the filtered formula",
+            f"{x} may hold no event here, so the filter could depend on a later event. "
+            f"Define {x} in every alternative of the filtered formula",
             span,
         )
     A = whole_stream(phi, budget)
@@ -426,8 +430,9 @@ def compile_core(phi: core.Formula, budget: Budget = Budget()) -> CEA:
 
 
 def whole_stream(phi: core.Formula, budget: Budget = Budget()) -> CEA:
-    """Build a CEA that has, at the end of a stream, all complex events of phi over the stream. Raises Unsupported and
-    BudgetExceeded.
+    """Build a CEA that reports all complex events of phi at the end of the stream.
+
+    Raises Unsupported and BudgetExceeded.
     """
     with depth_limited(phi.span):
         A = _compiled(phi, Algebra(_generators(phi), budget))
@@ -436,10 +441,10 @@ def whole_stream(phi: core.Formula, budget: Budget = Budget()) -> CEA:
 
 
 def looks_ahead(phi: core.Formula) -> list[tuple[str, Span | None]]:
-    """Return the variables in filters, with their spans, that may hold events after the end of a match.
+    """Return the variables in filters, with their spans, that may be bound to events after the end of a match.
 
-    A variable may do so if neither the match binds it, nor a rival match with which a strategy compares it. Raises
-    BudgetExceeded if phi is nested too deeply.
+    These are variables that need not be bound in a match, nor in every rival with which a strategy compares the match.
+    Raises BudgetExceeded if phi is nested too deeply.
     """
     with depth_limited(phi.span):
         return list(_open(phi, frozenset()))

@@ -58,7 +58,10 @@ class CEA:
         return self.states + len(self.transitions)
 
     def remarked(self, other: Mapping[Marks, Marks]) -> CEA:
-        """Return the same automaton with other marks on its transitions; transitions that become equal are merged."""
+        """Return the automaton with each set of marks replaced by another; transitions that become equal are merged.
+
+        other: the new set for each set of marks.
+        """
         remarked = dict.fromkeys(t._replace(marks=other[t.marks]) for t in self.transitions)
         return replace(self, transitions=tuple(remarked))
 
@@ -210,9 +213,10 @@ def reachable_cea(
     budget: Budget,
     what: str,
 ) -> CEA:
-    """Build the automaton of all states that can be reached, numbered in breadth-first order.
+    """Build the automaton of all states that can be reached from `initial`, numbered in breadth-first order.
 
-    Raises BudgetExceeded; the message says that `what` is too large.
+    successors: returns the pairs ((predicate, marks), next state) of a state. accepts: whether a state is final. Raises
+    BudgetExceeded; the message says that `what` is too large.
     """
     initial = list(initial)
     found = explore(initial, successors, budget.states, what, budget.seconds)
@@ -239,8 +243,9 @@ def reachable_cea(
 MARKED: Marks = frozenset({"•"})
 
 ADVICE = (
-    "because of +, OR and : inside each other, or inside ; and ALL; use fewer of these operators, begin with START, "
-    "or use the evaluator denotational on short streams, or allow more: Budget(states=...)"
+    "Too many sets of runs are under way, because of +, OR and : inside each other, or inside ; and ALL. Use fewer of "
+    "these operators, begin with START, use evaluator='denotational' on short streams, or allow more: "
+    "Budget(states=...)"
 )
 
 Subset = frozenset[int]
@@ -298,8 +303,8 @@ class Determinized:
     """The I/O-determinization of a CEA, built as far as a stream needs it.
 
     An event's type is a bit mask: bit i is set if the event satisfies A.predicates[i]. State 0 is initial. `subsets[q]`
-    has the states of A that state q stands for. `known[q]` has the steps of state q built so far, by the event's type.
-    `named` adds to an error the query that the automaton comes from.
+    is the set of states of A that state q stands for. `known[q]` maps types to the steps of state q, as far as they are
+    built. `named` is a function that adds the name of the query's operator to an error.
     """
 
     def __init__(
@@ -336,8 +341,7 @@ class Determinized:
             self.known[state][type_] = known
             self._spent += time.monotonic() - begun
             if self._budget.seconds is not None and self._spent > self._budget.seconds:
-                too_slow = f"it takes more than {self._budget.seconds} seconds to build {self.described()}"
-                raise self.named(BudgetExceeded(too_slow))
+                raise self.exceeded(f"it takes more than {self._budget.seconds} seconds to build {self.described()}")
         return known
 
     def build(self, states: Iterable[int], type_: int) -> None:
@@ -356,18 +360,21 @@ class Determinized:
         return self._numbered(subset)
 
     def described(self) -> str:
-        """Return a phrase for messages: the automaton, its size, and advice if it is too large."""
+        """Return a phrase for messages: the automaton, with the size of the one that it is built from."""
         return (
-            f"the I/O-deterministic automaton, which is made out of one with {self.A.states} states and "
-            f"{len(self.A.transitions)} transitions: too many different sets of runs are under way, {ADVICE}"
+            f"the deterministic automaton built from one with {self.A.states} states and "
+            f"{len(self.A.transitions)} transitions"
         )
+
+    def exceeded(self, message: str) -> BudgetExceeded:
+        """Return the error with this message, with advice and the name of the operator that needs too many states."""
+        return self.named(BudgetExceeded(f"{message}. {ADVICE}"))
 
     def _numbered(self, subset: Subset) -> int:
         number = self._number.setdefault(subset, len(self.subsets))
         if number == len(self.subsets):
             if number >= self._budget.states:
-                too_large = f"the stream reaches more than {number} states of {self.described()}"
-                raise self.named(BudgetExceeded(too_large))
+                raise self.exceeded(f"the stream reaches more than {number} states of {self.described()}")
             self.subsets.append(subset)
             self.final.append(bool(subset & self.A.final))
             self.known.append({})

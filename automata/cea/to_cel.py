@@ -69,7 +69,7 @@ Node: TypeAlias = CeaLetter | CeaUnion | Join | Repeated
 
 
 def parts_of(node: Node) -> tuple[Expression, ...]:
-    """Return the expressions directly below an expression."""
+    """Return the direct parts of an expression."""
     match node:
         case CeaLetter():
             return ()
@@ -84,7 +84,7 @@ def parts_of(node: Node) -> tuple[Expression, ...]:
 
 
 class Expressions:
-    """All expressions built so far. An expression comes after its parts.
+    """All expressions built so far, by number. Equal expressions are stored once, after their parts.
 
     Raises BudgetExceeded if an expression would have more than `limit` nodes, or if building takes too many steps.
     """
@@ -215,11 +215,12 @@ class Expressions:
 
 
 def eliminated(edges: Edges, gaps: Mapping[int, bool], final: Collection[int], end: int, all_: Expressions) -> Edges:
-    """Remove all states in `gaps`, and return the remaining edges.
+    """Remove all states in `gaps` from an automaton whose edges carry expressions; return the remaining edges.
 
-    gaps: for each such state, whether the parts of a path before and after the state are joined with a gap. A path that
-    ends in a final state gets an edge to the state `end`. The states that add the least text are removed first (Delgado
-    and Morais, "Approximation to the smallest regular expression for a given regular language", CIAA 2004).
+    gaps: for each state to remove, whether any events may come between the part of a path before the state and the part
+    after it. A path that ends in a final state gets an edge to the state `end`. The states that add the least text are
+    removed first (Delgado and Morais, "Approximation to the smallest regular expression for a given regular language",
+    CIAA 2004).
     """
     edges, inner = dict(edges), set(gaps)
     while inner:
@@ -265,11 +266,11 @@ Label: TypeAlias = dict[Marks, Mask]
 
 
 def to_cel(A: CEA, level: Level = "valuations", schema: Schema | None = None, budget: Budget = Budget()) -> cel.Formula:
-    """Return a formula with the valuations of A, or the complex events only, at every position of every stream.
+    """Return a formula with the valuations of A, or with its complex events only, at every position of every stream.
 
     With a schema, this holds for the streams of that schema. CEL has no formula for an event of any type. So without a
-    schema, an automaton is refused if it marks events of types that it does not name, or may skip such events only at
-    some states. The smallest I/O-deterministic form is also tried, and the shorter formula is returned. Raises
+    schema, an automaton is refused if it marks events of types that it does not name, or can skip them in some states
+    only. The smallest I/O-deterministic form of A is converted too, and the shorter formula is returned. Raises
     Unsupported, BudgetExceeded.
     """
     A = trim(A)

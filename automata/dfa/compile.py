@@ -36,8 +36,8 @@ ArgumentPositions: TypeAlias = Mapping[str, frozenset[ArgumentPosition]]
 
 
 def unbound_variables(E: expr.Expression) -> tuple[str, ...]:
-    """Return the correlation variables that occur in E outside an exists that binds them, sorted
-    (vldb92, section 5, 1 to 7).
+    """Return the correlation variables that E uses but does not bind by `exists`, sorted (vldb92, section 5,
+    1 to 7).
     """
     found: set[str] = set()
     pending: list[tuple[expr.Expression, frozenset[str]]] = [(E, frozenset())]
@@ -53,12 +53,13 @@ def unbound_variables(E: expr.Expression) -> tuple[str, ...]:
 
 
 def ranging_variables(body: expr.Expression, parameters: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return the attribute variables of a scope that may take any value, sorted (vldb92, section 6.2).
+    """Return the attribute variables of an expression that range over all values, sorted (vldb92, section 6.2).
 
-    Parameters are left out: the caller of a definition chooses their values. A variable that occurs only once, as an
-    argument of a primitive event, is left out too, because it constrains nothing: "if the same variable appears in
-    multiple places in an expression, it constrains the corresponding values to be identical". A variable in a
-    constraint, or passed to a name, is included.
+    body: the expression, or the body of a definition. parameters: the parameters of this definition. They are left out,
+    because the caller chooses their values. A variable that occurs only once, as an argument of a primitive event, is
+    left out too, because it constrains nothing: "if the same variable appears in multiple places in an expression, it
+    constrains the corresponding values to be identical". A variable in a constraint, or passed to a definition, is
+    included.
     """
     once: set[str] = set()
     ranging: set[str] = set()
@@ -92,9 +93,10 @@ def variable_names(E: expr.Expression) -> frozenset[str]:
 
 
 def argument_places(body: expr.Expression, definitions: Mapping[str, expr.ExpressionDefinition]) -> ArgumentPositions:
-    """Return the places of each attribute variable of a scope, including those in definitions to which it is passed.
+    """Return for each attribute variable of an expression its positions: pairs (event type, index of the argument).
 
-    definitions: each definition after the definitions that it uses.
+    If the expression passes a variable to a definition, its positions in the definition are included. definitions: by
+    name, each after the definitions that it uses.
     """
     of_parameters: dict[str, tuple[frozenset[ArgumentPosition], ...]] = {}
     for name, definition in definitions.items():
@@ -146,7 +148,7 @@ def order_in(S: Stream) -> ArgumentOrder:
 
 
 def kinded(v: Value) -> KindedValue:
-    """Return a value with its kind, because 1 and true are equal in Python but different here."""
+    """Return the pair (kind, value), because 1 and true are equal in Python but different here."""
     return kind(v), v
 
 
@@ -169,11 +171,12 @@ def grounded(
     order: ArgumentOrder,
     budget: Budget = Budget(),
 ) -> expr.Expression:
-    """Return E without names and arguments: definitions replace names, and conditions on attributes replace arguments.
+    """Return E without names of definitions and without arguments.
 
-    values: the value of each attribute variable. Raises Unsupported if a definition has its own attribute variables,
-    because there would be an expression for each value. Raises BudgetExceeded if definitions that use others several
-    times make the expression too large.
+    Names are replaced by their definitions, and arguments by conditions on attributes. values: the value of each
+    attribute variable. Raises Unsupported if a definition has its own attribute variables, because there would be an
+    expression for each value. Raises BudgetExceeded if the expression becomes too large, because definitions use others
+    several times.
     """
     terms = {X: Constant(v) for X, v in values.items()}
     return with_terms(E, terms, _is_true, definitions, order, budget)
@@ -187,7 +190,7 @@ def with_terms(
     order: ArgumentOrder,
     budget: Budget = Budget(),
 ) -> expr.Expression:
-    """Same as `grounded`, but a variable is replaced by a term, such as another attribute, instead of a value.
+    """Same as `grounded`, but replaces each variable by a term instead of a value: a constant or another attribute.
 
     decide: a function that returns whether a constraint between terms is true.
     """
@@ -314,7 +317,8 @@ class Inlined:
 def inlined(E: expr.Expression) -> Inlined:
     """Separate the expression from its definitions.
 
-    As long as the expression is a single name, it is replaced by the body of the name's definition.
+    If the expression consists of a single name, the result has the body of the name's definition instead; if that body
+    is a single name, again, and so on.
     """
     definitions = {d.name: d for d in E.definitions} if isinstance(E, expr.Let) else {}
     body = E.body if isinstance(E, expr.Let) else E
@@ -424,8 +428,8 @@ def after(A: DFA, B: DFA, budget: Budget) -> DFA:
 def first_after(opening: DFA, event: DFA, closing: DFA, budget: Budget) -> DFA:
     """Build firstAfter (vldb92, section 2.3, item l): `event` after the last `opening`, with no `closing` in between.
 
-    Each occurrence of `opening` restarts `event` and `closing`. A flag in each state records whether
-    `closing` has occurred since then.
+    Each occurrence of `opening` restarts the automata of `event` and `closing`. A flag in each state records whether
+    `closing` has occurred since.
     """
 
     def step(q: tuple[int, Pair | None, bool], a: int, here: Names) -> tuple[int, Pair | None, bool]:
@@ -446,10 +450,7 @@ def first_after(opening: DFA, event: DFA, closing: DFA, budget: Budget) -> DFA:
 
 
 def before(A: DFA, budget: Budget) -> DFA:
-    """Build before(A) (vldb92, section 2.3, item m): every event after the first event of A.
-
-    The automaton stops reading A there.
-    """
+    """Build before(A) (vldb92, section 2.3, item m): every event after the first event of A."""
 
     def step(q: tuple[int, bool], a: int, here: Names) -> tuple[int, bool]:
         return (0, True) if q[1] or q[0] in A.accepting else (A.step(q[0], a, here), False)
@@ -514,8 +515,8 @@ def automata_of(
 ) -> tuple[DFA, ...]:
     """Return the minimal automata, over one alphabet, of expressions without names and attribute variables.
 
-    Free correlation variables are bound by exists. Without the solver, the alphabet may have types that no event can
-    have.
+    Free correlation variables are bound by an outermost `exists`. Without the solver, the alphabet may have types that
+    no event can have.
     """
     closed = list(map(_closed, expressions))
     compiler = _Compiler(_alphabet(closed, budget, solver), budget)

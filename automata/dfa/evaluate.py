@@ -177,9 +177,9 @@ class Positions(Protocol):
 
 
 class TableRunner:
-    """Runs some automata over one history, which is read in single events or batches.
+    """Runs several automata over one history, which is read in single events or batches.
 
-    In results, the index of an automaton stands for its expression. position: the position of the next event.
+    Results name an expression by the index of its automaton. position: the position of the next event.
     """
 
     def __init__(self, automata: Sequence[DFA]) -> None:
@@ -194,7 +194,7 @@ class TableRunner:
         self.position = 0
 
     def state(self) -> list[int]:
-        """Return the state of each automaton, for resume."""
+        """Return the current state of each automaton, as `resume` takes them."""
         return list(self.states)
 
     def resume(self, states: list[int], position: int) -> None:
@@ -256,6 +256,9 @@ class TableRunner:
 
 
 def column(A: DFA, a: int) -> list[int]:
-    """Return for each state the next state on an event of type a. A start event is only read at the first position."""
+    """Return for each state the next state on an event of type a.
+
+    For start events, only the entry of the initial state has a meaning: such an event can only be the first.
+    """
     # The default is never used: a later start event has been refused by then.
     return [following.get((a, NO_VARIABLE), 0) for following in A.following]

@@ -29,9 +29,9 @@ LATEST = 2**62  # a position that no stream reaches; it and the positions after 
 
 
 class ReadableExpressionEvaluator(Evaluator):
-    """Finds the matches of one event expression, with tables or a parametric monitor.
+    """Finds the matches of one event expression, with tables, or with a parametric monitor for attribute variables.
 
-    push and count raise InputError for a start event that is not the first event. After BudgetExceeded a part of the
+    push and count raise InputError for a start event that is not the first event. After BudgetExceeded, a part of the
     batch may have been read, and the state cannot be saved.
     """
 
@@ -56,7 +56,7 @@ class ReadableExpressionEvaluator(Evaluator):
         return [Match(e, (e,)) for e in positions]
 
     def tally(self, S: Stream) -> int:
-        """Return the number of matches like `count`, without building a match for each position."""
+        """Read the next events; return the exact number of matches. No match is built."""
         return len(self._positions(S))
 
     @property

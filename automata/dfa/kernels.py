@@ -22,7 +22,7 @@ from cerify.automata.evaluate.jit import compiled
 
 @compiled
 def advance_one(classes, base, step, accepting, states, counts, ends):  # type: ignore[no-untyped-def]
-    """Read all events, the first at position base, with one automaton (K = 1)."""
+    """Run one automaton (K = 1) over all events; base: the position of the first. For the arrays, see this module."""
     p, m = uint64(states[0]), uint64(0)
     for i in range(classes.size):
         p = uint64(step[uint64(classes[i]), p])
@@ -36,7 +36,7 @@ def advance_one(classes, base, step, accepting, states, counts, ends):  # type: 
 def advance_four(  # type: ignore[no-untyped-def]
     classes, base, step, accepting, states, counts, p_ends, q_ends, r_ends, s_ends
 ):
-    """Read all events with four automata (K = 4), so that their look-ups wait for memory at the same time."""
+    """Run four automata (K = 4) over all events, so that their look-ups wait for memory at the same time."""
     p, q, r, s = uint64(states[0]), uint64(states[1]), uint64(states[2]), uint64(states[3])
     k, l, m, n = uint64(0), uint64(0), uint64(0), uint64(0)
     for i in range(classes.size):

@@ -53,12 +53,12 @@ class Alphabet:
 
     @cached_property
     def coming(self) -> tuple[int, ...]:
-        """Return the types of events that may come at any time: all except start events."""
+        """Return the types of events that can occur after the first event: all except start events."""
         return tuple(a for a, minterm in enumerate(self.types) if 0 not in minterm.chosen)
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
-        """Return the types of start events; there are several if start has a mask."""
+        """Return the types of start events; there are several if the start event has a mask."""
         return tuple(a for a, minterm in enumerate(self.types) if 0 in minterm.chosen)
 
     @cached_property
@@ -70,7 +70,8 @@ class Alphabet:
 class DFA:
     """A deterministic automaton: for each state the next state by symbol, and the accepting states.
 
-    variables: the free variables, at whose events the automaton looks; empty for the automaton of a whole expression.
+    A symbol is a type of events with the set of correlation variables that are bound to the event. variables: the free
+    correlation variables of the expression; none for a whole expression.
     """
 
     alphabet: Alphabet
@@ -80,13 +81,17 @@ class DFA:
 
     @property
     def fingerprint(self) -> str:
-        """Return a hash of the letters and the table; automata with equal hashes number their states alike."""
+        """Return a hash of the alphabet and the table; automata with equal hashes number their states in the
+        same way.
+        """
         steps = [sorted((a, q) for (a, _), q in following.items()) for following in self.following]
         types = [sorted(t.chosen) for t in self.alphabet.types]
         return digest(self.alphabet.predicates, types, steps, sorted(self.accepting))
 
     def step(self, q: int, a: int, here: Names = frozenset()) -> int:
-        """Return the state after one more event."""
+        """Return the state after one more event. q: the state before. a: the type of the event. here: the variables
+        that are bound to the event.
+        """
         return self.following[q][a, here & self.variables]
 
     def events(self, S: Stream) -> frozenset[int]:
@@ -141,7 +146,7 @@ def built(
     accepts: Callable[[State], bool],
     budget: Budget,
 ) -> DFA:
-    """Build all states that can be reached, and return the minimal automaton. Raises BudgetExceeded.
+    """Build the automaton of all states that can be reached from `initial`, and minimize it. Raises BudgetExceeded.
 
     A step back to the initial state leads to a copy of it, because the initial state itself must not accept.
     """
@@ -203,22 +208,33 @@ Pair: TypeAlias = tuple[int, int]
 
 
 def separating_word(A: DFA, B: DFA, among: Collection[int] | None = None, budget: Budget = Budget()) -> Word | None:
-    """Return a shortest history at whose last event exactly one of the two takes place; None if they are equivalent."""
+    """Return a shortest history that exactly one of the automata accepts; None if they are equivalent.
+
+    among: the types of events that may occur; None for all.
+    """
     return _of_both(A, B, lambda q: (q[0] in A.accepting) != (q[1] in B.accepting), among, budget)
 
 
 def uncontained_word(A: DFA, B: DFA, among: Collection[int] | None = None, budget: Budget = Budget()) -> Word | None:
-    """Return a shortest history at whose last event A takes place and B does not; None if A is contained in B."""
+    """Return a shortest history that A accepts and B does not; None if A is contained in B.
+
+    among: the types of events that may occur; None for all.
+    """
     return _of_both(A, B, lambda q: q[0] in A.accepting and q[1] not in B.accepting, among, budget)
 
 
 def accepted_word(A: DFA, among: Collection[int] | None = None, budget: Budget = Budget()) -> Word | None:
-    """Return a shortest history at whose last event A takes place; None if it can never take place."""
+    """Return a shortest history that A accepts; None if there is none.
+
+    among: the types of events that may occur; None for all.
+    """
     return _of_both(A, A, lambda q: q[0] in A.accepting, among, budget)
 
 
 def shortest_extension(A: DFA, q: int) -> Word | None:
-    """Return a shortest sequence of future events after which A takes place, from state q on; None if there is none."""
+    """Return a shortest sequence of further events that leads from state q to an accepting state; None if there is
+    none.
+    """
 
     def edges(node: tuple[int, bool]) -> Iterator[tuple[int, tuple[int, bool]]]:
         return ((a, (A.step(node[0], a), True)) for a in A.alphabet.coming)
@@ -227,7 +243,9 @@ def shortest_extension(A: DFA, q: int) -> Word | None:
 
 
 def coaccessible_states(A: DFA, among: Collection[int] | None = None) -> frozenset[int]:
-    """Return the states from which one or more events lead to an accepting state."""
+    """Return the states from which one or more events lead to an accepting state. among: the types of these events;
+    None for all.
+    """
     coming = _restrict_types(A.alphabet.coming, among)
     sources: dict[int, list[int]] = {}
     for q in range(len(A.following)):

@@ -359,7 +359,9 @@ Choice: TypeAlias = tuple[KindedValue, ...]
 
 
 class Valued:
-    """An expression with attribute variables and its automata so far. order: the attributes of each event type."""
+    """An expression with attribute variables, and the automata built for it so far. order: the attributes of each event
+    type.
+    """
 
     def __init__(self, E: expr.Expression, order: ArgumentOrder, budget: Budget = Budget()) -> None:
         self.E = E
@@ -431,7 +433,7 @@ AT = "at"  # the column of the events
 def found_in(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> list[int]:
     """Return the positions at which E takes place, in order.
 
-    A parametric monitor finds them if E has attribute variables and no `prefix`; otherwise each choice of values has
+    If E has attribute variables and no `prefix`, a parametric monitor finds them. Otherwise each choice of values has
     its own automaton.
     """
     if not inlined(E).variables or _has_prefix(E):
@@ -441,11 +443,12 @@ def found_in(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> list[i
 
 
 def tuples(E: expr.Expression, S: Stream, budget: Budget = Budget()) -> Relation:
-    """Return the relation of compatible tuples of E over S.
+    """Return the relation of compatible tuples of E over S: each event at which E takes place, with the values for
+    which it does.
 
-    Its columns are the variables that range over values: they occur at several places of the text, or in the head of
-    the definition that ends the text. Raises Unsupported for an inner name whose definition has its own variables,
-    InputError, BudgetExceeded.
+    The columns are the attribute variables in the text that may take any value: variables that occur at several places,
+    and arguments of a definition. Raises Unsupported for a name inside the text whose definition has its own variables,
+    InputError, and BudgetExceeded.
     """
     variables = inlined(E).visible
     if _has_prefix(E):

@@ -74,7 +74,10 @@ class KeyNumbers:
         return self.parts.setdefault(part, len(self.parts) + 1)
 
     def of_values(self, values: list[Any], null: int, reading: EqlReading) -> list[int]:
-        """Return the number of each value of a column whose values are of one kind. null: the number for None."""
+        """Return the number of each value of a column whose values are of one kind.
+
+        null: the number for None. reading: says whether strings are compared without case.
+        """
         some = next((value for value in values if value is not None), None)
         if some is None or (isinstance(some, str) and reading.case == "folded"):
             return [null if value is None else self.of_part(key_part(value, reading)) for value in values]
@@ -82,7 +85,10 @@ class KeyNumbers:
         return [null if v is None else parts.setdefault((of, v), len(parts) + 1) for v in values]
 
     def of_pairs(self, place: int, left: Any, right: Any) -> Any:
-        """Number the distinct pairs (left, right); `right` has the numbers of the field at this place of the key."""
+        """Return a number for each pair (left, right); equal pairs have equal numbers.
+
+        left: the numbers of the first `place` fields of a key. right: those of the field with index `place`.
+        """
         both = (left + 1) * PAIR + right + 1
         encoded = pa.array(both).dictionary_encode()
         known = self.pairs.setdefault(place, {})
@@ -104,7 +110,9 @@ class KeyNumbers:
 
     @classmethod
     def of_keys(cls, keys: Sequence[Key]) -> tuple[KeyNumbers, list[int]]:
-        """Give only these keys numbers again, from 1 on. Return the new numbering, and the new number of each key."""
+        """Number only these keys, from 1 on. Return (numbering, numbers): the new object, and the new number of each
+        key.
+        """
         numbers, found = cls(), []
         for K in keys:
             combined = NULL_KEY
@@ -272,12 +280,12 @@ class EqlColumns:
     def element_choices(self, fields: tuple[eql.EventField, ...]) -> list[tuple[int, ...]]:
         """Return all ways to choose one element for each field of a key; there is one way if no field is an array.
 
-        Raises Unsupported if there are too many ways.
+        A way has the index of the chosen element for each field. Raises Unsupported if there are too many ways.
         """
         widths = [max(1, len(self._columns_of(field.name))) for field in fields]
         if math.prod(widths) > MOST_CHOICES:
             raise Unsupported(
-                f"the compiled evaluator supports at most {MOST_CHOICES} combinations of array elements in a key; use "
+                f"the compiled evaluator supports at most {MOST_CHOICES} combinations of array elements in a key; "
                 "use evaluator='automaton'"
             )
         return list(product(*map(range, widths)))

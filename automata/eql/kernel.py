@@ -41,10 +41,9 @@ def matches_by_columns(
 
 
 def match_positions(query: eql.EqlQuery, S: Stream, reading: EqlReading = ELASTIC, budget: Budget = Budget()) -> Any:
-    """Return the positions of all matches before pipes are applied: an array with a row for each match, in the order of
-    the log.
+    """Return the positions of all matches before pipes are applied, in the order of the log.
 
-    Raises Unsupported, BudgetExceeded.
+    The result is an array with a row for each match and a column for each step. Raises Unsupported, BudgetExceeded.
     """
     return _SlotColumns(query, reading).after(S, 0)
 
@@ -166,9 +165,9 @@ class _SlotColumns:
     def _require_in_order(self, times: Any, positions: Any) -> None:
         if self.lost != TIMELESS and (early := (times <= self.lost) & (times != TIMELESS)).any():
             raise InputError(
-                f"event {positions[int(early.argmax())]} comes too late: the time of an earlier event is so much "
-                "later that partial matches were dropped; sort the log by time, or use the evaluator denotational for "
-                "the whole log"
+                f"event {positions[int(early.argmax())]} comes too late: an earlier event has so much later a "
+                "time that partial matches were dropped. Sort the log by time, or use evaluator='denotational' for the "
+                "whole log"
             )
 
 

@@ -36,8 +36,7 @@ NANOSECOND = Fraction(1, 1000)
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """An incomplete sequence: its positions, the time of its first event, and whether events that must be missing
-    occurred.
+    """A sequence that waits for its next step: its positions, and the time of its first event.
 
     gap: whether an event occurred that must be missing between two steps. before: the latest time of an event that must
     be missing before the first step.
@@ -51,12 +50,11 @@ class Pending:
 
 @dataclass(slots=True)
 class Places:
-    """The state of one key: the sequence at each step, the latest events that fit missing steps, and sequences that
-    wait for the end of their window.
+    """The state of one key: the sequence that waits at each step, and what is known of events that must be missing.
 
-    missed: for each missing step between two others, the last position of an event that fits it. before: the latest
-    time of an event that must be missing before the first step. waiting: sequences that are complete unless an event
-    that must be missing follows.
+    missed: for each missing event (`![...]`) between two steps, the last position of an event that fits it. before: the
+    latest time of an event that must be missing before the first step. waiting: sequences that are matches unless an
+    event that must be missing occurs before the end of their window.
     """
 
     pending: list[Pending | None]
@@ -143,10 +141,10 @@ class SlotProgram:
 class SlotMachine(Evaluator):
     """Finds the matches of an EQL query over a log that comes in batches.
 
-    A match comes with the batch that completes it. If a missing event follows the last step, a match comes with the
-    first event whose time is beyond the window. `tail` waits for the end of the log; so does every other pipe if a
-    missing event follows the last step. Raises InputError for an event so late that it might have needed a slot that
-    has been dropped.
+    A match is returned with the batch that completes it. If an event must be missing after the last step, a match is
+    returned with the first event whose time is beyond the window. `tail` waits for the end of the log; so does every
+    other pipe if an event must be missing after the last step. Raises InputError for an event so late that it might
+    have needed a slot that has been dropped.
     """
 
     STATE = "readable"
@@ -325,8 +323,8 @@ class SlotMachine(Evaluator):
     def _require_in_order(self, time: Microseconds | None) -> None:
         if time is not None and self._lost is not None and time <= self._lost:
             raise InputError(
-                f"event {self.position} comes too late: the time of an earlier event is so much later that "
-                "partial matches were dropped; sort the log by time, or use the evaluator denotational for the whole "
+                f"event {self.position} comes too late: an earlier event has so much later a time that "
+                "partial matches were dropped. Sort the log by time, or use evaluator='denotational' for the whole "
                 "log"
             )
 

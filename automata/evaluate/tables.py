@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from threading import RLock
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, assert_never
 
-from cerify.automata.cea.model import UNMARKED, Determinized, Marks
+from cerify.automata.cea.model import ADVICE, UNMARKED, Determinized, Marks
 from cerify.automata.exploration import explore
 from cerify.semantics import predicates as pred
 from cerify.semantics.arguments import Budget, timed_items
@@ -81,9 +81,11 @@ def tabulate(
         return [((c, marks), q) for c, type_ in enumerate(types) for marks, q in automaton.step(state, type_)]
 
     try:
-        found = explore([0], successors, budget.states, f"the table of {automaton.described()}; it", budget.seconds)
+        found = explore([0], successors, budget.states, f"the table of {automaton.described()}", budget.seconds)
     except BudgetExceeded as error:
-        raise automaton.named(error) from None
+        if error.message.endswith(ADVICE):  # from a step of the automaton
+            raise
+        raise automaton.exceeded(error.message) from None
     numbers = {marks: l for l, marks in enumerate(labels)}
     for edges in found.values():
         for (_, marks), _ in edges:

@@ -329,7 +329,7 @@ EXPLODING = {
     "UNLESS": (f"A UNLESS (B : {FAR})", "make the right operand shorter"),
     "WITHIN": ("A ; ((B ; C) WITHIN 1000000 EVENTS)", "around the whole formula"),
 }
-TRY = r"use the evaluator denotational on short streams, or allow more: Budget\(states=...\)"
+TRY = r"use evaluator='denotational' on short streams, or allow more: Budget\(states=...\)"
 
 
 @pytest.mark.parametrize("operator", EXPLODING)
@@ -473,7 +473,7 @@ def test_what_is_determinized_along_a_stream_stops_as_well(evaluate: Callable[..
     phi = parse(query)
     A = compile_cel(phi)
     operator = r"^PROJECT makes too large an automaton \(its operands by themselves take 19 states, the result more"
-    origin = rf"one with {A.states} states and {len(A.transitions)} transitions: too many .* use fewer of .*{TRY}"
+    origin = rf"one with {A.states} states and {len(A.transitions)} transitions\. Too many .* Use fewer of .*{TRY}"
     with pytest.raises(BudgetExceeded, match=rf"{operator}.*{origin}") as e:
         evaluate(phi, random_stream(), budget=Budget(states=500))
     assert "more than 500 states" in e.value.message
