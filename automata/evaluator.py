@@ -43,9 +43,9 @@ EVALUATORS = {
 
 
 def seal(kind: str, query: str, data: bytes) -> bytes:
-    """Return a saved state that contains this data.
+    """Wrap data as a saved state, with a header and a checksum.
 
-    kind: the kind of evaluator. query: a text for the query and all options.
+    kind: the kind of evaluator. query: a text for the query and all options. `unseal` checks both.
     """
     header = {"magic": MAGIC, "version": VERSION, "evaluator": kind, "byteorder": sys.byteorder, "query": query}
     header["sha256"] = _checksum(header, data)
@@ -53,7 +53,9 @@ def seal(kind: str, query: str, data: bytes) -> bytes:
 
 
 def unseal(saved: bytes, kind: str, query: str) -> bytes:
-    """Return the data that was sealed with this kind and query. Raises InputError for anything else, with advice."""
+    """Return the data of a saved state. Raises InputError, with advice, if it is damaged or has another kind
+    or query.
+    """
     if not isinstance(saved, bytes | bytearray | memoryview):
         raise InputError(f"a saved state is the bytes that `save` returned, not a {type(saved).__name__}")
     line, _, data = bytes(saved).partition(b"\n")
@@ -135,11 +137,10 @@ class Consumption(Enum):
 
 @dataclass(frozen=True)
 class Counters:
-    """Counts of the work of an evaluator since it was made or restored.
+    """The amount of work that an evaluator has done since it was made or restored.
 
     events: the number of events pushed. nodes: the number of nodes made to enumerate matches, including deleted nodes.
-    states: the number of automaton states built; if the automaton is built while events are read, the number of states
-    visited.
+    states: the number of states of the automaton; if it is built while events are read, of the states built so far.
     """
 
     events: int
@@ -155,11 +156,11 @@ class Evaluator(ABC):
     result of `remade` and the saved state.
 
     position: the position of the next event; the first event of the stream has position 0. STATE: the name of the
-    evaluator in saved states. counts: whether it may count matches without building them. check: called once, before
-    reading the first batch that has events, with this batch. default_type: the type of events without a type.
+    evaluator in saved states. counts: whether it may count matches without building them. check: a function called
+    once, with the first batch that has events, before they are read. default_type: the type of events without a type.
     attributes: the names that the evaluator reads, None for all; other columns of a file are not read. needed: the
-    names that have to be readable, None for all. texts: the names whose values the schema declares as texts, even if
-    they look like times.
+    names that must be readable, None for all. texts: the names whose values the schema declares as texts, even if they
+    look like times.
     """
 
     STATE: ClassVar[str]
@@ -179,7 +180,7 @@ class Evaluator(ABC):
     def push(self, batch: Batch, limit: int | None = None) -> Matches:
         """Read the next events; return, sorted, the new matches that no later event can change.
 
-        With a limit, at most that many matches are returned, the first found; the others are lost. Raises InputError
+        With a limit, return at most that many matches, the first to be found; the others are lost. Raises InputError
         after `finish` and for events that do not fit the query, IllFormed for a bad limit, and BudgetExceeded.
         """
         with self.budget.timed():
@@ -276,7 +277,7 @@ class Evaluator(ABC):
     @property
     @abstractmethod
     def identity(self) -> str:
-        """Return the query and the options as a text that is equal for evaluators that can exchange saved states."""
+        """Return the query and the options as a text; evaluators with equal texts can exchange saved states."""
 
     @abstractmethod
     def dump(self) -> bytes:
@@ -284,7 +285,7 @@ class Evaluator(ABC):
 
     @abstractmethod
     def load(self, data: bytes) -> None:
-        """Continue from the data of a saved state. For bad data, raises any exception and changes nothing."""
+        """Continue from the data of a saved state. Bad data raise an exception, of any type, and change nothing."""
 
     @property
     @abstractmethod

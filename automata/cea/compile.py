@@ -652,8 +652,8 @@ class EventChain:
 
     guard: a kind of event that may not occur between two events of the chain, and that no event of the chain except the
     first may have. Only a chain of a single kind has a guard. distinct: an attribute that has a different value in each
-    event; each run is then one event, and all events are of one kind. is_last: with `distinct`, whether the chain is
-    under LAST.
+    event; each run is then one event, and all events are of one kind. is_last: in the results of `greatest_chain` and
+    `distinct_chain`, whether the chain is under LAST; False for NXT.
     """
 
     runs: Runs

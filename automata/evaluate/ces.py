@@ -23,7 +23,10 @@ NodeList = tuple[int, int]
 
 
 class CompactComplexEventSet:
-    """A growing set of nodes. Node 0 is the terminator, which the paper writes ⊥."""
+    """A growing set of complex events, stored as nodes that share common beginnings.
+
+    Node 0 is the terminator, which the paper writes ⊥.
+    """
 
     def __init__(self) -> None:
         self.event = [NOTHING]
@@ -36,7 +39,7 @@ class CompactComplexEventSet:
         return len(self.event)
 
     def extend(self, position: int, marks: frozenset[str], children: NodeList) -> int:
-        """Return a new node for a position with these marks, whose children are the nodes of a list."""
+        """Add a node for a position with these marks, whose children are the nodes of a list; return its number."""
         self.event.append(position)
         self.marks.append(marks)
         self.first.append(children[0])
@@ -52,9 +55,9 @@ class CompactComplexEventSet:
         """Yield each complex event of the list once, as its nodes from the latest position to the first (tods21,
         Algorithm 1).
 
-        The yielded list is the algorithm's own and changes with the next step. The time between two outputs is linear
-        in their lengths. `pending` replaces the algorithm's recursion: it has the rest of each list in progress, and
-        the length of the path when that list began.
+        The next step changes the yielded list, so copy it to keep it. The time between two outputs is linear in their
+        lengths. `pending` replaces the algorithm's recursion: it has the rest of each list in progress, and the length
+        of the path when that list began.
         """
         path: list[int] = []
         pending = [(*nodes, 0)]
@@ -110,7 +113,7 @@ class Evaluation:
         self.T = T_
 
     def ends(self) -> Iterator[NodeList]:
-        """Return the lists of complex events at the last position read."""
+        """Yield the lists of complex events that end at the last position read, one for each final state."""
         return (nodes for q, nodes in self.T.items() if self.automaton.final[q])
 
     def completed(self) -> Iterator[list[int]]:
@@ -163,14 +166,16 @@ FOREVER = 1 << 62
 
 
 class Bottom:
-    """The terminator. Its complex event has no position yet, so it can begin at any later position."""
+    """The terminator, the end of each path: one complex event, without positions. It can begin at any later
+    position.
+    """
 
     __slots__ = ()
     latest: int = FOREVER
 
 
 class CesOutput:
-    """Extends each complex event of the child by a position with marks."""
+    """A node for an event: the complex events of its child, each with one more position at its end."""
 
     __slots__ = ("child", "latest", "marks", "position")
 
@@ -182,7 +187,10 @@ class CesOutput:
 
 
 class CesUnion:
-    """A union of two sets of complex events. right is None once all its complex events begin too early to matter."""
+    """A node for the union of two sets of complex events.
+
+    right: None after all its complex events have been dropped, because they begin before every window.
+    """
 
     __slots__ = ("latest", "left", "right")
 
@@ -199,7 +207,7 @@ WINDOW_BOTTOM = Bottom()
 
 
 def merge(series: Series) -> Node:
-    """Return one node that has all complex events of a series. This module's introduction defines series."""
+    """Return one node that has all complex events of a series: a list of nodes, the most recent first."""
     node = series[-1]
     for left in reversed(series[:-1]):
         node = CesUnion(left, node)
@@ -207,7 +215,7 @@ def merge(series: Series) -> Node:
 
 
 def add(series: Series, other: Series) -> Series:
-    """Return the union of two series. The more recent one is changed and returned; the other must not be used again."""
+    """Return the union of two series. It changes and returns the more recent one; do not use the other one again."""
     if other[0].latest > series[0].latest:
         series, other = other, series
     node = merge(other)
@@ -240,10 +248,10 @@ def enumerate_(node: Node, low: Sequence[int] | Mapping[int, int]) -> Iterator[l
     """Yield once each complex event of a node that fits in its window, as its nodes from the latest position to the
     first.
 
-    low[i] is the least position at which a complex event that ends at i may begin. The yielded list is the algorithm's
-    own and changes with the next step. The time between two outputs is linear in their lengths: each pending node has
-    an output in the window, by (1) above, and at most three unions lie before the next output, by (2).
+    low[i] is the least position at which a complex event that ends at i may begin. The next step changes the yielded
+    list, so copy it to keep it. The time between two outputs is linear in their lengths.
     """
+    # Each pending node has an output in the window, by (1) above, and at most three unions lie before it, by (2).
     path: list[CesOutput] = []
     pending: list[tuple[Node, int]] = [(node, 0)]
     bound = 0

@@ -49,7 +49,7 @@ class CountStore(MatchStore):
 
     @property
     def labels(self) -> NDArray[np.int32]:
-        """Return no labels, because a match has one variable."""
+        """Return an empty array: all events of a match have the same marks, so no labels are stored."""
         return np.zeros(0, np.int32)
 
     def advance(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[NDArray[np.int64]]:
@@ -72,12 +72,12 @@ class CountStore(MatchStore):
 
 
 class ChainStore(CountStore):
-    """A match store for LAST of counted events of one kind, such as LAST(A{60}): the last such events of each key.
+    """A match store for LAST of a number of events of one kind, such as LAST(A{60}): the last events of each key.
 
     keyed_kernels.last_of_chain reads the events.
 
-    length: the number of events in a match. consume, ascending: see KeyedStore. The kind of the events is that of the
-    steps that leave the automaton's initial state.
+    length: the number of events in a match. consume, ascending: see KeyedStore. The kind of the events is known from
+    the transitions of the automaton's initial state.
     """
 
     HOME = 2
@@ -166,11 +166,12 @@ class ChainStore(CountStore):
 
 
 class EarliestStore(ChainStore):
-    """A match store for NXT of counted events, such as NXT(A{3} ; B): for each key, the earliest events that fit.
+    """A match store for NXT of a number of events, such as NXT(A{3} ; B): for each key, the earliest events that fit.
 
     keyed_kernels.first_of_runs reads the events.
 
-    lengths: how many events each run has. A key is kept even if its events are outside every window.
+    lengths: how many events each run has; here B is a run of one event. A key is kept even if its events are outside
+    every window.
     """
 
     HOME = 3
@@ -308,11 +309,11 @@ def _marks_of(transitions: TransitionTables) -> list[list[int]]:
 
 
 class RunsStore(CountStore):
-    """A match store for LAST of counted events of several kinds, such as LAST(A{60} ; B), for each key.
+    """A match store for LAST of several runs of events, such as LAST(A{60} ; B), for each key.
 
     keyed_kernels.last_of_runs reads the events.
 
-    lengths: how many events each run has. consume, ascending: see KeyedStore. Under windows only the nodes in the
+    lengths: how many events each run has. consume, ascending: see KeyedStore. With windows, only the nodes in the
     window are kept.
     """
 
@@ -409,8 +410,8 @@ class RunsStore(CountStore):
 class KeyedStore(TreeStore):
     """A match store under PER KEY: each key has its own partial matches in each state of the automaton.
 
-    reports_at_last_event, windowed, consume: as in WindowedStore. ascending: whether the beginning of the window never
-    moves back along the whole stream. The beginning of a window of n events of a key may move back.
+    reports_at_last_event, windowed, consume: see WindowedStore. ascending: whether the windows never move back along
+    the whole stream. A window of n events of each key may move back, because the next event may have another key.
     """
 
     growth, most = 2, 2**30

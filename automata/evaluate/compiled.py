@@ -82,30 +82,39 @@ def numba_required() -> Iterator[None]:
 
 
 def unwindowed_store(labelled: bool) -> MatchStore:
-    """Return a store for formulas without windows and partitions. Raises Unsupported if numba is not installed."""
+    """Return a match store for formulas without windows and partitions. Raises Unsupported if numba is not
+    installed.
+    """
     with numba_required():
         from cerify.automata.evaluate.match_stores import UnwindowedStore
     return UnwindowedStore(labelled)
 
 
 def windowed_store(reports_at_last_event: bool, windowed: bool, consuming: bool) -> MatchStore:
-    """Return a store for all formulas; see WindowedStore. Raises Unsupported if numba is not installed."""
+    """Return a match store for formulas with windows or partitions; for the arguments, see WindowedStore.
+
+    Raises Unsupported if numba is not installed.
+    """
     with numba_required():
         from cerify.automata.evaluate.match_stores import WindowedStore
     return WindowedStore(reports_at_last_event, windowed, consuming)
 
 
 def keyed_store(reports_at_last_event: bool, windowed: bool, consuming: bool, ascending: bool) -> MatchStore:
-    """Return a store for formulas under PER KEY; see KeyedStore. Raises Unsupported if numba is not installed."""
+    """Return a match store for formulas under PER KEY; for the arguments, see KeyedStore.
+
+    Raises Unsupported if numba is not installed.
+    """
     with numba_required():
         from cerify.automata.evaluate.chain_store import KeyedStore
     return KeyedStore(reports_at_last_event, windowed, consuming, ascending)
 
 
 def chain_store(lengths: tuple[int, ...], is_last: bool, consuming: bool, ascending: bool) -> MatchStore:
-    """Return a store for LAST or NXT of counted events, such as LAST(A{60} ; B).
+    """Return a match store for LAST (is_last) or NXT of a number of events, such as LAST(A{60} ; B).
 
-    lengths: the number of events of each kind. Raises Unsupported if numba is not installed.
+    lengths: the number of events in each run, here 60 and 1. consuming, ascending: see KeyedStore. Raises Unsupported
+    if numba is not installed.
     """
     with numba_required():
         from cerify.automata.evaluate.chain_store import ChainStore, EarliestStore, RunsStore
@@ -131,7 +140,10 @@ FRONT = "lists grow at the front"
 
 
 def values_store(length: int, consuming: bool, ascending: bool, labelled: bool) -> MatchStore:
-    """Return a store for LAST of different values; see ValuesStore. Raises Unsupported if numba is not installed."""
+    """Return a match store for LAST of events with different values; for the arguments, see ValuesStore.
+
+    Raises Unsupported if numba is not installed.
+    """
     with numba_required():
         from cerify.automata.evaluate.chain_store import ValuesStore
     return ValuesStore(length, consuming, ascending, labelled)
@@ -181,9 +193,9 @@ class CompiledState(AutomatonEvaluator):
 
     @property
     def identity(self) -> str:
-        """Return the identity of the query and the options.
+        """Return a text for the query and the options; evaluators with equal texts can exchange saved states.
 
-        Without windows it also names the layout of the nodes, because a saved state fits only one layout.
+        Without windows, the text also names the layout of the nodes, because a saved state fits only one layout.
         """
         if not self.unwindowed:
             if not self.lengths:
@@ -194,7 +206,7 @@ class CompiledState(AutomatonEvaluator):
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """Return the number of events in each run of LAST or NXT of counted events; none for other formulas."""
+        """Return the number of events in each run of LAST(A{60} ; B) or a similar NXT; () for other formulas."""
         runs = () if self.chain is None else self.chain.runs
         return tuple(length for _, length, _ in runs) if len(runs) <= MOST_RUNS else ()
 
@@ -246,7 +258,7 @@ class CompiledState(AutomatonEvaluator):
     def fresh(self) -> Self:
         """Return an evaluator of the same query that has read nothing, with the same automaton and tables.
 
-        Evaluators that share these may run in different threads, as long as each evaluator stays in one thread.
+        Evaluators that share an automaton may run in different threads, but each of them only in one thread.
         """
         E = object.__new__(type(self))
         # Not by __init__: the automaton and its tables are shared, and _begin replaces all that depends on the stream.
@@ -257,7 +269,7 @@ class CompiledState(AutomatonEvaluator):
     def grow(self, types: list[int], growth: list[int]) -> None:
         """Add types of events to the tables and resize the store.
 
-        growth: how many types there are after each step of growth, as a saved state lists them.
+        growth: the number of types after each earlier extension of the tables, as a saved state lists them.
         """
         if growth:
             self.cache.grow(types, growth, self.budget)
@@ -346,12 +358,12 @@ KEYS = 256  # rows for keys at first
 
 
 class CompiledEvaluator(CompiledState):
-    """Runs an I/O-determinized automaton over a stream, within windows; ReadableEvaluator is the readable twin."""
+    """Runs an I/O-determinized automaton over a stream, within windows. The readable twin is ReadableEvaluator."""
 
     def push_stream(self, S: Stream, limit: int | None = None, classes: Classes | None = None) -> Matches:
         """Same as `push`, but for a Stream.
 
-        classes: the result of the method `classes` for these events, if already computed.
+        classes: the result of `self.classes(S)`, if already computed.
         """
         if self.output == "matches":
             return Matches(sorted_arrays(self._limited(S, limit, classes)))
@@ -367,7 +379,7 @@ class CompiledEvaluator(CompiledState):
         return Matches(sorted(found, key=attrgetter("at", "events", "bindings")))  # in C, not by Match.__lt__
 
     def push_arrow(self, batch: Batch, limit: int | None = None, classes: Classes | None = None) -> pa.Table:
-        """Same as `push`, but return a table with the columns `at` and `events`, in the order of discovery."""
+        """Same as `push`, but return a table with the columns `at` and `events`. Its rows are not sorted."""
         ats, lists = [], []
         for matches in self._limited(self._opened(batch, limit), limit, classes):
             ats.append(pa.array(matches.at))
@@ -380,20 +392,23 @@ class CompiledEvaluator(CompiledState):
         )
 
     def tally(self, S: Stream, classes: Classes | None = None) -> int:
-        """Return the number of matches like `count`, without enumerating them.
+        """Read the next events; return the exact number of matches, without listing them.
 
-        Without a partition this takes about as much time as reading; under windows, only if all numbers are below 2^61.
-        Otherwise each position with matches takes time linear in the nodes of the window.
+        Without a partition, counting takes about as much time as reading; with windows, only while all numbers are
+        below 2^61. In all other cases, each position with matches takes time linear in the number of nodes in the
+        window.
         """
         return sum(total(numbers) for _, numbers in self.tallies(S, classes))
 
     def tallies(self, S: Stream, classes: Classes | None = None, begins: Longs = NO_BEGINS) -> Iterator[Numbers]:
-        """Yield positions with their numbers of matches; `begins` means the same as in `advance`."""
+        """Read the next events; yield positions with their numbers of matches. begins: see `advance`."""
         for batch in self.event_batches(S, classes, begins):
             yield from self.store.numbers(batch, self.transitions)
 
     def numbers(self, S: Stream) -> Iterator[tuple[int, int]]:
-        """Yield each position with matches, and their number, as `tally` does. The iterator must be exhausted."""
+        """Yield each position with matches, and their number. Go through the whole iterator, or events remain
+        unread.
+        """
         number, at = 0, -1
         for positions, numbers in self.tallies(S):
             for position, more in zip(positions.tolist(), numbers.tolist(), strict=True):
@@ -424,10 +439,10 @@ class CompiledEvaluator(CompiledState):
     def advance(
         self, S: Stream, classes: Classes | None = None, begins: Longs = NO_BEGINS
     ) -> Iterator[NDArray[np.int64]]:
-        """Read all events; yield the roots of the completed sets of complex events. A root is valid until the next is
-        requested.
+        """Read all events; yield the roots of the completed sets of complex events, for `match_batches`.
 
-        begins: the rows at which a new stream begins; positions are not reset.
+        A root is a row (position, node). It is valid until the next one is requested. begins: the rows at which a new
+        stream begins; positions continue to count there.
         """
         for batch in self.event_batches(S, classes, begins):
             for roots in self.store.advance(batch, self.transitions):
@@ -435,7 +450,7 @@ class CompiledEvaluator(CompiledState):
                 yield roots
 
     def match_batches(self, roots: NDArray[np.int64]) -> Iterator[MatchBatch]:
-        """Yield the complex events of the roots that `advance` yielded last."""
+        """Yield the complex events of the roots that `advance` has yielded last."""
         return self.store.match_batches(roots, self.output == "valuations")
 
     def classes(self, S: Stream) -> Classes:
@@ -453,9 +468,9 @@ class CompiledEvaluator(CompiledState):
     def event_batches(
         self, S: Stream, classes: Classes | None = None, begins: Longs = NO_BEGINS
     ) -> Iterator[EventBatch]:
-        """Yield a batch in pieces, each to be read before the next is requested. `begins` is as in `advance`.
+        """Yield a batch of events in pieces; read each piece before you request the next. begins: see `advance`.
 
-        Errors in the batch are found before anything changes.
+        Errors in the batch are raised before anything changes.
         """
         self._require_whole()
         n, base = len(S), self.position
@@ -582,7 +597,7 @@ def evaluate_plan(
 ) -> Sequence[Match]:
     """Same as `matches`, but for the plan of a formula.
 
-    A window on values that decrease is checked for each match.
+    If the values of a window's attribute decrease, the window is checked for each match.
     """
     scope: Scope | None
     if isinstance(plan, AutomatonPlan) and not plan.checks:
@@ -614,11 +629,11 @@ def _has_columns(S: Stream) -> bool:
 def filter_valuations(
     query: AutomatonPlan, automaton: Determinized, S: Stream, budget: Budget, spending: Spending
 ) -> Iterator[tuple[int, Valuation]]:
-    """Yield the valuations of a formula that satisfy its filters, with their positions. A valuation is abandoned at the
-    first event where a filter fails.
+    """Yield the valuations of a formula that satisfy its cross-event filters, with their positions.
 
-    Without windows and partitions, compiled code reads the stream, and Python enumerates the valuations that it has
-    stored. With windows or partitions that is no faster than the readable evaluator, so the readable evaluator is used.
+    A valuation is abandoned at the first event at which a filter fails. Without windows and partitions, compiled code
+    reads the stream, and Python enumerates the valuations that it has stored. With windows or partitions that is no
+    faster than the readable evaluator, so the readable evaluator is used.
     """
     if not query.scope.everything:
         return streaming.count_passing(query, automaton, S, budget, spending)
@@ -646,10 +661,9 @@ def _filter_valuations(
 
 
 class CompiledCoreEvaluator(CoreEvaluator, CompiledEvaluator):
-    """Finds the matches of a unary formula with compiled code.
+    """Finds the matches of a unary formula of core-CEL with compiled code.
 
-    last: for a formula that looks ahead, the roots at the last position that has roots, as int64 [., 3]; see
-    update_lists.
+    last: for a formula that looks ahead, the roots of the matches found last, as int64 [., 3]; see update_lists.
     """
 
     def advance(
@@ -657,7 +671,7 @@ class CompiledCoreEvaluator(CoreEvaluator, CompiledEvaluator):
     ) -> Iterator[NDArray[np.int64]]:
         """Read all events like CompiledEvaluator.advance, but yield no roots if the formula looks ahead.
 
-        In that case it keeps the roots at the last position that has roots.
+        In that case the last roots are stored, from which the end of the stream reports the matches.
         """
         for roots in super().advance(S, classes, begins):
             if self.waits:

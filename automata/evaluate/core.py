@@ -50,7 +50,7 @@ def enumerate_matches(phi: core.Formula, S: Stream, budget: Budget = Budget()) -
 
 
 def automaton(phi: core.Formula, budget: Budget) -> tuple[CEA, bool]:
-    """Return the automaton, and whether it reports all matches only at the end of the stream."""
+    """Return (automaton, waits); waits: whether the automaton reports all matches only at the end of the stream."""
     waits = bool(looks_ahead(phi))
     return (whole_stream if waits else compile_core)(phi, budget), waits
 
@@ -59,7 +59,10 @@ COMPILED_CORE_CEL = CachedCompiler(automaton)
 
 
 def run_automaton(D: Determinized, S: Stream, waits: bool) -> Iterator[Match]:
-    """Yield the matches in the order in which the automaton reports them. Raises BudgetExceeded."""
+    """Yield the matches in the order in which the automaton reports them. Raises BudgetExceeded.
+
+    waits: whether the automaton reports all matches only at the end of the stream.
+    """
     evaluation = Evaluation(D)
     for n, type_ in enumerate(timed_items(classify(D.A.predicates, S)), 1):
         evaluation.push(type_)

@@ -128,7 +128,10 @@ Equation = tuple[str, str]
 
 
 def partitioned(phi: Formula) -> Formula:
-    """Return phi with filters rewritten as equivalent PARTITION BY where `strip_windows` can remove the partition."""
+    """Return phi with cross-event filters rewritten as equivalent PARTITION BY.
+
+    A filter is rewritten only where `strip_windows` can remove the partition.
+    """
     match phi:
         case cel.Filter():
             psi, conditions = _filters(phi)
@@ -148,8 +151,9 @@ def partitioned(phi: Formula) -> Formula:
 
 
 def batch_scope(phi: Formula) -> Scope | Unsupported:
-    """Return the scope of the formula, with filters as partitions where they are equivalent; or the reason why the
-    formula cannot be evaluated in batches.
+    """Return the scope of a formula (its windows and keys), with filters as partitions where they are equivalent.
+
+    If the formula cannot be evaluated in batches, return the reason.
     """
     with depth_limited(phi.span):
         if (counted := scope_of_counts(phi)) is not None:
@@ -167,12 +171,12 @@ def batch_scope(phi: Formula) -> Scope | Unsupported:
 
 
 def scope_of_counts(phi: Formula) -> Scope | None:
-    """Return the scope of a LAST whose inner windows and keys can be moved outside; None for any other formula.
+    """Return the scope of LAST(...) if the windows and keys inside it can be moved outside; None for any other formula.
 
-    LAST takes the latest events. So if the greatest of all matches fits in the window, it is also the greatest match in
+    LAST takes the latest events. If the greatest of all matches fits in the window, it is also the greatest match in
     the window. So a window inside LAST means the same as a window outside, except that a window inside skips events
-    without the measured value. Also return None if the windows inside and outside count the events of different
-    streams.
+    without the measured value. The result is also None if the windows inside count other events than those outside,
+    such as only the events of a key.
     """
     outer = take_off_windows(phi)
     if not isinstance(outer.core, cel.Preference):
@@ -217,7 +221,9 @@ def scope_of_counts(phi: Formula) -> Scope | None:
 def agreeing(equations: Iterable[Equation], h: BindingAnalysis) -> bool:
     """Return whether equations such as A.x = B.x, all on one attribute, make all events of a match agree on it.
 
-    h: the variables that the formula binds. The comment above has the two conditions.
+    h: the variables that the formula binds. The answer is True if some variables, each bound in every match, are
+    connected by the equations, and each event of a match is bound to one of them, or to a variable equated with one of
+    them.
     """
     equations = set(equations)
     alone = {A for A, B in equations if A == B}
@@ -317,8 +323,9 @@ Colours: TypeAlias = tuple[str, str]
 class ResidualFilter:
     """A filter or a window that the automaton does not check, so that it must be checked for each match.
 
-    marks: the mark of each variable; a window has one mark for all its events. rounds: for each iteration around the
-    filter, the outermost first, the two marks (colours) between which its rounds alternate.
+    marks: for each variable the mark that the automaton gives its events; a window has one mark for all its events.
+    rounds: for each iteration around the filter, the outermost first, the two marks (colours) that its rounds have in
+    turn.
     """
 
     condition: Condition | ValueWindow
@@ -610,7 +617,7 @@ def _at_events(phi: Formula, event: Callable[[Formula], Formula], kept: Variable
 
 @dataclass(frozen=True)
 class AutomatonPlan:
-    """A formula that one automaton evaluates: its scope, and the filters that are checked on its paths."""
+    """A formula that one automaton evaluates: its windows and keys, and the filters that are checked for each match."""
 
     scope: Scope
     checks: tuple[ResidualFilter, ...] = ()
@@ -664,8 +671,9 @@ EvaluationPlan: TypeAlias = AutomatonPlan | CheckedPlan | CollectedPlan | PerKey
 
 
 def counted_in_scope(plan: EvaluationPlan) -> tuple[EventChain, Scope] | None:
-    """Return (chain, scope) if the plan is LAST or NXT of a chain inside windows and keys, which the scope has; None
-    for any other plan.
+    """Return (chain, scope) if the plan is LAST or NXT of a chain inside windows and keys; None for any other plan.
+
+    scope: these windows and keys.
     """
     match plan:
         case CollectedPlan(phi, AutomatonPlan(scope, ())) if (chain := greatest_chain(phi, scope.core)) is not None:

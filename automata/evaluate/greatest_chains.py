@@ -60,12 +60,12 @@ class NewestValues:
 
 
 class GreatestChains:
-    """The greatest matches of a chain on a stream, at each position.
+    """The greatest matches of LAST or NXT of a chain on a stream, at each position.
 
     chain: what `newest_chain` returns for the formula. scope: the windows, partitions and keys inside the strategy.
-    unordered: whether this class cannot find the matches. There are three possible reasons: the values of a window's
-    attribute decrease, so nothing bounds where a match begins; a guard would see the events of all keys of a partition;
-    or DISTINCT counts values of different kinds, which are neither equal nor different.
+    unordered: True if this class cannot find the matches, for one of three reasons: the values of a window's attribute
+    decrease, so nothing bounds where a match begins; a guard would see the events of all keys of a partition; or
+    DISTINCT counts values of different kinds, which are neither equal nor different.
     """
 
     def __init__(self, chain: EventChain, scope: Scope, S: Stream) -> None:

@@ -262,12 +262,12 @@ def _paths(root: int, tree: NDArray[np.void], bound: int) -> int:
 def in_windows(
     batch: EventBatch, unmarked: int, start: int, cut: int, transitions: TransitionTables
 ) -> tuple[Numbers, int] | None:
-    """Count the matches of events of one key without making nodes. Return (numbers, state), or None if a number is CAP
-    or more.
+    """Count the matches of events of one key without storing partial matches.
 
-    numbers: the positions with matches from index start on, and the number of matches at each. state: the state of the
-    run without marks before the event at index cut. batch: events of one key, from the beginning of the window of the
-    event at start. unmarked: the state of the run without marks before the first event, or -1.
+    Return (numbers, state), or None if a number of matches is CAP or more. numbers: the positions with matches from
+    index `start` on, and the number of matches at each. state: the state of the run without marks before the event at
+    index `cut`. batch: events of one key, from the beginning of the window of the event at `start` on. unmarked: the
+    state of the run without marks before the first event, or -1.
     """
     n, states = batch.classes.size, transitions.ended.size
     final = np.zeros(states, np.bool_)
@@ -322,9 +322,9 @@ def require_tree(tree: NDArray[Any], position: int) -> None:
 class WindowedStore(TreeStore):
     """A match store for all formulas: the partial matches in each state of the automaton, for each key of a partition.
 
-    reports_at_last_event: whether each match ends at its last event, so that partial matches outside the window can be
-    dropped. windowed: whether to leave out a match that binds nothing. consume: whether a match ends all partial
-    matches before it.
+    reports_at_last_event: whether each match is reported at its last event, so that partial matches outside the window
+    can be dropped. windowed: whether to leave out a match that binds no event. consume: whether a match ends all
+    partial matches that began before it.
     """
 
     growth, most = 2, 2**30
@@ -420,11 +420,11 @@ class WindowedStore(TreeStore):
                 roots = np.empty((2 * ends, 2), np.int64)
 
     def numbers(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[Numbers]:
-        """Read events and yield the positions and the exact numbers of matches, like MatchStore.numbers.
+        """Read events; yield the positions with matches and the exact numbers of matches, like MatchStore.numbers.
 
-        Without keys, a match whose window lies in the available events is counted without nodes, and only the events of
-        the last window become nodes. Available are this batch and, if the batch before was counted in the same way, its
-        last window.
+        Without keys, a match is counted without nodes if the events of its window are still at hand: in this batch, or
+        in the last window of the batch before, if that batch was counted in the same way. Then only the events of the
+        last window become nodes.
         """
         whole, unmarked = batch, int(self.counters[scoped_kernels.UNMARKED])
         if self._recent is not None:

@@ -85,7 +85,7 @@ class KeyStreams:
         return bisect_left(self._positions[key], i), self._number[j]
 
     def inside(self, mu: Valuation, j: int) -> Valuation | None:
-        """Convert the positions in a valuation to positions in the stream of the key that the event at j has.
+        """Convert the positions in a valuation to positions in the stream of one key: the key of the event at j.
 
         Return None if the valuation binds an event with another key.
         """
@@ -106,9 +106,9 @@ STEPS = 256  # the clock is read after this many steps
 
 
 class Spending:
-    """A counter for the steps of one evaluation: at most budget.valuations steps, within budget.seconds.
+    """Counts the steps of one evaluation: at most budget.valuations steps, within budget.seconds.
 
-    plan: the plan of the query, so that an error can suggest what the query lacks.
+    plan: the plan of the query, from which an error can tell what to add to the query.
     """
 
     def __init__(self, budget: Budget, plan: EvaluationPlan | None = None) -> None:
@@ -180,7 +180,10 @@ class _Atom:
 
 
 class CorrelatedFilterChecker:
-    """Checks the filters of a formula over a stream. Each event added to a path, and each comparison, is a step."""
+    """Checks the cross-event filters of a formula over a stream.
+
+    Each event added to a partial match, and each comparison, counts as a step against the budget.
+    """
 
     def __init__(
         self, checks: Sequence[ResidualFilter], S: Sequence[Event] | Mapping[int, Event], spending: Spending
@@ -191,9 +194,10 @@ class CorrelatedFilterChecker:
         self.start: Rounds = tuple(check.start for check in self.checks)
 
     def extended(self, rounds: Rounds, position: int, marks: Marks) -> Rounds | None:
-        """Return the states of the filters after the path is extended by an earlier event; None if a filter fails.
+        """Return the states of the filters after a match, built from its last event to its first, gets one earlier
+        event.
 
-        Raises BudgetExceeded.
+        Return None if a filter fails. Raises BudgetExceeded.
         """
         self.spend()
         found = []
@@ -205,7 +209,7 @@ class CorrelatedFilterChecker:
         return tuple(found)
 
     def passes(self, mu: Valuation) -> bool:
-        """Return whether a whole valuation, with its marks, satisfies the filters."""
+        """Return whether a complete valuation, including its marks, satisfies the filters."""
         marks: dict[int, set[str]] = {}
         for A, p in mu:
             marks.setdefault(p, set()).add(A)
@@ -362,7 +366,7 @@ def in_reference(nodes: ListNodes, ref: int, checker: CorrelatedFilterChecker) -
 
 
 def in_node(node: Node, low: list[int], checker: CorrelatedFilterChecker) -> Iterator[list[CesOutput]]:
-    """Yield the complex events of a node that are in its window and pass the filters; otherwise like ces.enumerate_."""
+    """Yield the complex events of a node that fit in its window and pass the filters, as ces.enumerate_ yields them."""
     path: list[CesOutput] = []
     known = [checker.start]
     pending: list[tuple[Node, int]] = [(node, 0)]
@@ -678,8 +682,9 @@ class _Runs:
 
 
 def collected(phi: Collecting, mus: set[Valuation]) -> Iterable[Valuation]:
-    """Apply an operator, such as IN, PROJECT or MAX, to all valuations of its operand over one interval; return the
-    result.
+    """Apply an operator that needs all valuations of its operand over one interval, such as IN, PROJECT or MAX.
+
+    mus: these valuations. Return the valuations of phi over the interval.
     """
     match phi:
         case cel.In(_, A):

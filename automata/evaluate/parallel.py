@@ -45,7 +45,8 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # an odd number whose multiples spread o
 class ParallelEvaluator(Evaluator):
     """Finds the matches of a formula of CEL with compiled code in several threads.
 
-    parts: the evaluators, one for each share of the keys, or a single one. An error inside a batch stops all of them.
+    parts: the evaluators. If threads divide the keys, each thread has one of them; otherwise there is only one. An
+    error inside a batch makes all of them unusable.
     """
 
     STATE = "parallel"
@@ -53,7 +54,7 @@ class ParallelEvaluator(Evaluator):
     def __init__(
         self, evaluator: CompiledCelEvaluator, workers: int, reach: ReachBounds | None, least: int = LEAST
     ) -> None:
-        """Make an evaluator of the same query, which has read nothing.
+        """Make an evaluator of the same query as `evaluator` that has read nothing.
 
         reach: how far the query looks back; None if it may depend on all earlier events. least: the least number of
         events in a chunk.
@@ -185,7 +186,7 @@ class ParallelEvaluator(Evaluator):
             for i, E in enumerate(parts):
                 E.load(saved[f"arr_{i}"].tobytes())
         if len({E.position for E in parts}) > 1:
-            raise ValueError("the parts are at different positions")
+            raise ValueError("the saved evaluators of the threads are at different positions")
         self.parts, self.position = parts, parts[0].position
 
     @property

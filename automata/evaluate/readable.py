@@ -65,7 +65,7 @@ from cerify.semantics.values import Value, nanoseconds, time_at_nanoseconds
 class AutomatonEvaluator(Evaluator):
     """Runs an I/O-determinized automaton over a stream, within windows.
 
-    chain: for LAST or NXT of counted events, such as LAST(A{60} ; B), its chain; else None.
+    chain: the chain of LAST or NXT of a number of events, such as LAST(A{60} ; B); None for other formulas.
     """
 
     chain: EventChain | None = None
@@ -103,8 +103,8 @@ class CelEvaluator(AutomatonEvaluator):
     """Finds the matches of a formula of CEL over a stream that comes in batches.
 
     scope: the result of `batch_scope`, if already known. Raises IllFormed for an unknown output or consumption, and
-    BudgetExceeded. Raises Unsupported if `batch_scope` returns no scope, or if a compiled loop needs numba and it is
-    not installed.
+    BudgetExceeded. Raises Unsupported if `batch_scope` gives a reason instead of a scope, or if numba is needed and not
+    installed.
     """
 
     def __init__(
@@ -151,7 +151,9 @@ class CoreEvaluator(AutomatonEvaluator):
 
     @abstractmethod
     def at_end(self) -> Iterator[tuple[int, ...]]:
-        """Return the complex events at the last position for a formula that looks ahead; nothing for other formulas."""
+        """Yield the complex events that end at the last position read, for a formula that looks ahead; nothing for
+        others.
+        """
 
     def remade(self) -> tuple[Callable[..., Evaluator], tuple[Any, ...]]:
         return type(self), (self.phi, self.budget)
@@ -164,8 +166,8 @@ class CoreEvaluator(AutomatonEvaluator):
 class ReadableEvaluator(AutomatonEvaluator):
     """Runs an I/O-determinized automaton over a stream, within windows.
 
-    low: for each position at which a match may still end, the earliest position at which the match may begin. overall:
-    the earliest position at which a match that ends at the last position or later may begin.
+    low: for each position at which a match may still end, the earliest position at which this match may begin. overall:
+    the earliest position at which any match that is still to come may begin.
     """
 
     STATE = "readable"
@@ -195,7 +197,7 @@ class ReadableEvaluator(AutomatonEvaluator):
         return sorted(found)
 
     def tally(self, S: Stream) -> int:
-        """Same as `count`, but for a Stream. Paths in sets of complex events are counted; matches are not listed."""
+        """Same as `count`, but for a Stream. Matches are counted in the stored nodes; they are not listed."""
         total = sum(number(node, self.low) for node in self._ends(S))
         self._whole = True
         return total
@@ -245,7 +247,7 @@ class ReadableEvaluator(AutomatonEvaluator):
 
     @property
     def counters(self) -> Counters:
-        """Return the counters. Only nodes for events are counted, not unions."""
+        """Return the counters. nodes: only nodes for events are counted, not unions."""
         E = self.evaluation
         return Counters(self.position - self._first, E.node_count, len(E.automaton.subsets))
 
@@ -423,7 +425,7 @@ SWEEP = 4096  # events between two searches for kept events that no future match
 
 
 def batch_plan(phi: cel.Formula, budget: Budget = Budget()) -> EvaluationPlan | Unsupported:
-    """Return the plan for batches: one automaton with checks, perhaps inside operators that need all its valuations.
+    """Return the plan for evaluation in batches: one automaton with checks, or operators around such a plan.
 
     Return Unsupported, with the reason, for a formula whose candidates must be checked by its clauses, because the
     clauses may look at any earlier part of the stream. Raises BudgetExceeded.
@@ -445,8 +447,8 @@ def batch_plan(phi: cel.Formula, budget: Budget = Budget()) -> EvaluationPlan | 
 class CheckedEvaluator(ReadableEvaluator):
     """Finds the matches of a formula with cross-event filters, over a stream that comes in batches.
 
-    plan: the result of `batch_plan`, if already known. kept: the events that partial matches have marked, by position.
-    Raises IllFormed, Unsupported and BudgetExceeded, as CelEvaluator does.
+    plan: the result of `batch_plan`, if already known. kept: by position, the events of partial matches, which later
+    filters may compare. Raises IllFormed, Unsupported and BudgetExceeded, as CelEvaluator does.
     """
 
     STATE = "checked"
@@ -503,7 +505,9 @@ class CheckedEvaluator(ReadableEvaluator):
         return sorted(found)
 
     def tally(self, S: Stream) -> int:
-        """Return the number of matches like `count`; each match is built, because each is checked."""
+        """Read the next events; return the number of matches. Each match is built, because its filters must
+        be checked.
+        """
         total = sum(sum(1 for _ in matches) for matches in self._by_position(S))
         self._whole = True
         return total

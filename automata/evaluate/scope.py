@@ -56,14 +56,14 @@ def decrease(attribute: str, position: int, row: int = -1) -> Unordered:
 
 @dataclass(frozen=True)
 class Windows:
-    """The windows and partitions around a formula. Of several windows of one kind, the tightest counts.
+    """The windows and keys around a formula. Of several windows of one kind, only the tightest is kept.
 
-    events: the number of events in a window, or None. widths: pairs (attribute, width). attributes: the attributes on
-    which the events of a match agree. keys: the attributes of PER KEY; the rest of the formula is evaluated over the
-    stream of each key. key_events: the number of events of the key in a window, or None. skipped: attributes of which
-    an event must have measurable values; other events are in no stream. values: for LAST of events with different
-    values, such as LAST(A{3 DISTINCT [user]}), the attribute and the number of events; the rest is then a formula for a
-    single event.
+    events: the number of events in a window, or None. widths: pairs (attribute, width). attributes: the attributes that
+    are equal in all events of a match (PARTITION BY). keys: the attributes of PER KEY; the rest of the formula is
+    evaluated over the stream of each key. key_events: the number of events of the key in a window, or None. skipped:
+    attributes whose values an event must have, as times or numbers; other events are in no stream. values: for LAST of
+    events with different values, such as LAST(A{3 DISTINCT [user]}), the attribute and the number of events; the rest
+    is then a formula for a single event.
     """
 
     events: int | None = None
@@ -76,12 +76,16 @@ class Windows:
 
     @property
     def windowed(self) -> bool:
-        """Return whether there is a window. A match that binds no events lies in no window."""
+        """Return whether there is a window. If so, a match that binds no events is left out, because it lies in no
+        window.
+        """
         return self.events is not None or self.key_events is not None or bool(self.widths)
 
     @property
     def everything(self) -> bool:
-        """Return whether nothing limits the stream: there is no window, partition, count or key."""
+        """Return whether there is no window, no partition and no key, so that a match may use any events of
+        the stream.
+        """
         return not (self.windowed or self.attributes or self.keys or self.values)
 
     @property
@@ -237,7 +241,11 @@ class KindOfValues:
         self.kind = "".join(found)
 
     def of_events(self, S: Sequence[Event]) -> list[Value | None]:
-        """Return the value of each event, or None; without DISTINCT always None. Raises the error of `require`."""
+        """Return, for each event, its value of the attribute in DISTINCT, or None if it has none.
+
+        Without DISTINCT, return None for each event. Raises InputError if the values are of several kinds, like
+        `require`.
+        """
         values = [event.get(self.attribute) if self.attribute else None for event in S]
         self.require(kind(value) for value in values if value is not None)
         return values
@@ -247,10 +255,10 @@ class KindOfValues:
 class LookbackBounds:
     """Bounds for the beginning of a match: if its last event is at i, its first event is at low[i] or later.
 
-    low never decreases; with a window of events of a key, this is true only along the stream of each key. marks[i] is
-    false if the event at i is in no match. unordered: the windows on attributes whose values decrease. Positions do not
-    bound these, so each match has to be checked. keys: for each event the key of its stream, None if it is in no
-    stream. overall: the bounds without the window of events of a key.
+    low never decreases; with a window of events of a key, this holds only along the stream of each key. marks[i]:
+    whether the event at i can be in a match. unordered: the windows on attributes whose values decrease. Positions
+    cannot express these windows, so each match has to be checked. keys: for each event the key of its stream, None if
+    it is in no stream. overall: the bounds without the window of events of a key.
     """
 
     low: list[int]
@@ -290,10 +298,7 @@ def lookback_bounds(scope: Scope, S: Sequence[Event]) -> LookbackBounds:
 
 
 class LastOfKeys:
-    """A window of n events of each key: the positions of the last n events of each key.
-
-    Memory grows with the number of keys.
-    """
+    """A window of the last n events of each key: their positions. Memory grows with the number of keys."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -357,9 +362,10 @@ def _ascending(values: list[Value | None]) -> bool:
 
 @dataclass(frozen=True)
 class ReachBounds:
-    """Windows that end with the event at which a match is reported. Events before the earliest of them do not matter.
+    """How far a query looks back: the windows that end with the event at which a match is reported.
 
-    events: the number of events of a window, including that event. widths: windows on values, each with its attribute.
+    Events before all of these windows do not matter. events: the number of events of a window, including the last one.
+    widths: windows on values, as pairs (attribute, width).
     """
 
     events: int = 1
@@ -408,7 +414,7 @@ class RunningWindow:
 
 
 class RunningBounds:
-    """The windows of a formula, moving along a stream."""
+    """Computes the windows of a formula event by event along a stream."""
 
     def __init__(self, windows: Windows) -> None:
         self._windows = windows
@@ -416,7 +422,7 @@ class RunningBounds:
         self.of_keys = None if windows.key_events is None else LastOfKeys(windows.key_events)
 
     def copy(self) -> RunningBounds:
-        """Return a copy at the same place of the stream. It shares the windows of events of a key with the original."""
+        """Return a copy at the same position of the stream. Windows of events of a key are shared with the original."""
         other = RunningBounds(self._windows)
         other.ranges = [RunningWindow(one.attribute, one.width, one.reached.copy()) for one in self.ranges]
         other.of_keys = self.of_keys  # it changes only once a batch is known to be in order
@@ -426,7 +432,7 @@ class RunningBounds:
         """Read the next event. Return (low, admitted, seen). Raises Unordered.
 
         low: the first position at which a match that ends with the event may begin. admitted: whether the event can be
-        in a match. seen: whether it is in any stream. Windows of events of a key are ignored: see `of_key`.
+        in a match. seen: whether it belongs to a stream at all. A window of events of a key is left out: see `of_key`.
         """
         counted = 0 if self._windows.events is None else position - self._windows.events + 1
         reached = {window.attribute: window.advance(position, event) for window in self.ranges}
@@ -435,5 +441,8 @@ class RunningBounds:
         return low, not out, not any(a in self._windows.skipped for a in out)
 
     def of_key(self, position: int, key: Key | None) -> int:
-        """Read an event of the key; return the first position in its window of events of the key, or 0."""
+        """Read an event of the key; return the first position in the window of the key's last events.
+
+        Return 0 if there is no such window.
+        """
         return 0 if self.of_keys is None or key is None else self.of_keys.advance(position, key)

@@ -144,11 +144,10 @@ def _first_decrease(values: NDArray[Any], marks: NDArray[np.bool_], begins: Long
 
 
 def decreasing_rows(table: pa.Table, name: str, begins: Longs, greatest: Any = None) -> tuple[NDArray[np.bool_], Any]:
-    """Return (mask, greatest): the rows with a smaller value than an earlier row of their stream, and the greatest
-    value of the last stream.
+    """Return (mask, greatest). mask: the rows with a smaller value than an earlier row of their stream.
 
-    begins: the rows at which a new stream begins. greatest: the greatest value so far of the stream that row 0
-    continues.
+    greatest: the greatest value so far in the last stream. The argument `greatest` is that of the stream that row 0
+    continues. begins: the rows at which a new stream begins.
     """
     values, marks, _ = _measured(table, name)
     found, rows = np.zeros(values.size, np.bool_), np.flatnonzero(marks)
@@ -171,7 +170,7 @@ def decreasing_rows(table: pa.Table, name: str, begins: Longs, greatest: Any = N
 
 
 def ascends(table: pa.Table, name: str) -> bool:
-    """Return whether the values of a column never decrease, so that a window on it is a window on positions."""
+    """Return whether the values of a column never decrease. A window on it is then a window on positions."""
     values, marks, _ = _measured(table, name)
     known = values[marks]
     return bool((known[1:] >= known[:-1]).all())
@@ -233,7 +232,7 @@ def _ticks(seconds: Width) -> int:
 
 @dataclass
 class KeyWindowState:
-    """A window of n events of a key: for each key its last n - 1 events, in the order of the stream.
+    """A window of the last n events of each key: for each key its last n - 1 events, in the order of the stream.
 
     keys, positions: int64, for each of these events the number of its key, and its position. count: n. Memory grows
     with the number of keys.
@@ -290,8 +289,9 @@ class KeyWindowState:
 class EncodedKeys:
     """The distinct keys of a batch, and which key each row has.
 
-    codes: for each row the index of its key. kinds: the kinds of the values in a key. keys: the keys; None stands for a
-    key with NULL or NaN, which equals no key. numbers: the number of each key; UNKNOWN if it has none yet.
+    codes: for each row the index of its key in `keys`. kinds: the kinds of the values in a key. keys: the keys; None
+    stands for a key with NULL or NaN, which equals no key. numbers: the number that a KeyTable has given to each key;
+    UNKNOWN if it has given none yet.
     """
 
     codes: NDArray[np.int32]
@@ -309,17 +309,17 @@ class EncodedKeys:
         return np.flatnonzero(used & unknown)
 
     def keep(self, used: NDArray[np.bool_]) -> None:
-        """Forget the numbers of keys that are not used. used: for each number whether it is used."""
+        """Forget the numbers that are not used. used: for each number whether it is used."""
         known = np.flatnonzero(self.numbers >= 0)
         self.numbers[known[~used[self.numbers[known]]]] = UNKNOWN
 
 
 @dataclass
 class KeyTable:
-    """The keys of a partition that have partial matches, and the number of each.
+    """The keys of a partition that have partial matches, each with a number.
 
-    numbers[kinds][key] is the number of a key with values of these kinds. A key is a value, or a tuple of values for
-    several attributes. free: the numbers that no key has.
+    numbers[kinds][key] is the number of a key whose values are of these kinds. A key is a value, or a tuple of values
+    for several attributes. free: numbers that no key has. size: all numbers are less than this.
     """
 
     attributes: tuple[str, ...]
@@ -359,7 +359,7 @@ class KeyTable:
         self.free, self.size = [*range(size - 1, self.size - 1, -1), *self.free], size
 
     def keep(self, used: NDArray[np.bool_]) -> None:
-        """Free the numbers that are not used."""
+        """Free the numbers that are not used. used: for each number whether it is used."""
         for kinds, numbers in self.numbers.items():
             self.numbers[kinds] = {key: k for key, k in numbers.items() if used[k]}
         taken = {k for numbers in self.numbers.values() for k in numbers.values()}

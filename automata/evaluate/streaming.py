@@ -68,8 +68,8 @@ SWEEP = 1000  # old nodes are deleted when this many more have been made than tw
 class ScopedEvaluation:
     """Runs an automaton over a stream, under windows and partitions.
 
-    T: for each active state and each key the series of complex events that runs have marked. unmarked: the state of the
-    run without marks, which belongs to every key; None if it has ended.
+    T: for each active state and each key, the complex events of its runs that have marked an event, as a series of
+    nodes. unmarked: the state of the run that has marked nothing, which belongs to every key; None if it has ended.
     """
 
     def __init__(self, automaton: Determinized, windowed: bool) -> None:
@@ -135,7 +135,7 @@ class ScopedEvaluation:
                     yield from series
 
     def is_spent(self, low: int) -> bool:
-        """Drop runs that begin before `low`; return whether nothing is left but the state at the beginning of a
+        """Drop runs that begin before `low`; return whether the evaluation is then in the state at the beginning of a
         stream.
         """
         if self._reports_at_last_event:
@@ -159,10 +159,10 @@ class ScopedEvaluation:
 
 
 class KeyedEvaluation:
-    """Runs an automaton over the stream of each key: a ScopedEvaluation for each key, which sees no other events.
+    """Runs an automaton over the stream of each key: one ScopedEvaluation for each key, which reads only its events.
 
-    parts: the evaluation of each key; an evaluation that is the same as a new one may be missing. position: the last
-    position in the whole stream. Without PER KEY all events have the key ().
+    parts: the evaluation of each key, unless it is in the same state as a new one. position: the last position in the
+    whole stream. Without PER KEY, all events have the key ().
     """
 
     def __init__(self, automaton: Determinized, windowed: bool) -> None:
@@ -188,7 +188,7 @@ class KeyedEvaluation:
         """Read the next event. type_, key, low: as in ScopedEvaluation.push.
 
         stream: the key to whose stream the event belongs, or None. overall: the earliest position at which a match that
-        ends here or later may begin, in any stream. value: only ValuesEvaluation uses it.
+        ends here or later may begin, in the stream of any key. value: used only by ValuesEvaluation.
         """
         self.position += 1
         self._last = None
@@ -219,8 +219,8 @@ class KeyedEvaluation:
 class ValuesEvaluation:
     """LAST of events of one kind with different values, evaluated over the stream of each key.
 
-    Its methods and attributes are those of KeyedEvaluation. automaton: the automaton of one event. parts: for each key
-    its newest events, and their types by position.
+    It has the methods and attributes of KeyedEvaluation. automaton: the automaton of one event. parts: for each key its
+    newest events, and their types by position.
     """
 
     def __init__(self, automaton: Determinized, count: int) -> None:
@@ -234,7 +234,7 @@ class ValuesEvaluation:
         self.parts, self._found = {}, None
 
     def ways(self, type_: int) -> list[Marks]:
-        """Return the ways to mark an event of a type."""
+        """Return the sets of marks that an event of this type can get."""
         return [marks for marks, _ in self.automaton.step(0, type_) if marks]
 
     def part(self, stream: Key) -> tuple[NewestValues, dict[int, int]]:
@@ -327,8 +327,8 @@ def filter_valuations_in_scope(
 def count(scope: Scope, S: Stream, budget: Budget = Budget()) -> Iterator[int]:
     """Yield the number of matches at each position. Raises Unsupported, BudgetExceeded.
 
-    Matches are counted without being listed, in time linear in the nodes of the window. They are listed only if the
-    attribute of a window decreases along the stream.
+    Matches are counted without being listed, in time linear in the number of nodes in the window. They are listed only
+    if the values of a window's attribute decrease along the stream.
     """
     if (greatest := greatest_in_scope(scope, S)) is not None:
         ends = {n for n, _ in greatest[1]}
@@ -359,7 +359,10 @@ def _run_scope(
 def run_automaton(
     automaton: Determinized, scope: Scope, S: Stream
 ) -> Iterator[tuple[int, Iterator[ces.Node], list[int]]]:
-    """Yield for each position (position, nodes of the complex events that end there, LookbackBounds.low)."""
+    """Yield for each position (position, nodes, low).
+
+    nodes: the nodes of the complex events that end there. low: see LookbackBounds.
+    """
     evaluation = KeyedEvaluation(automaton, scope.windowed)
     reached = lookback_bounds(scope, S)
     for n, type_ in enumerate(classify(evaluation.automaton.A.predicates, S)):
@@ -375,7 +378,8 @@ def run_automaton(
 def find_planned(plan: EvaluationPlan, S: Stream, output: Output, budget: Budget, passing: Passing) -> Iterator[Match]:
     """Yield the matches of a planned formula in the order of positions, each once. Raises BudgetExceeded.
 
-    passing: finds the valuations of the parts that one automaton with checks evaluates.
+    passing: a function that yields the valuations of a part of the formula that one automaton evaluates, after the
+    checks.
     """
     if (greatest := greatest_planned(plan, S)) is not None:
         yield from _of_chains(*greatest, output)
@@ -393,7 +397,7 @@ def find_planned(plan: EvaluationPlan, S: Stream, output: Output, budget: Budget
 
 
 def greatest_planned(plan: EvaluationPlan, S: Stream) -> tuple[GreatestChains, Iterator[tuple[int, Chosen]]] | None:
-    """Return the chains and matches of LAST or NXT if they contain a window or DISTINCT; else None."""
+    """Return (chains, matches) for LAST or NXT of a chain that contains a window or DISTINCT; None for other plans."""
     match plan:
         case PerKeyPlan(phi, CollectedPlan() as operand) if (counted := counted_in_scope(operand)) is not None:
             chain, scope = counted
@@ -427,7 +431,7 @@ def matches(phi: Formula, S: Stream, output: Output = "matches", budget: Budget 
 
 
 def iterate_matches(phi: Formula, S: Stream, output: Output = "matches", budget: Budget = Budget()) -> Iterator[Match]:
-    """Return the matches of a formula, lazily and in the order of positions. Raises Unsupported, BudgetExceeded."""
+    """Yield the matches of a formula, lazily and in the order of positions. Raises Unsupported, BudgetExceeded."""
     return evaluate_plan(required_plan(phi, budget), S, output, budget)
 
 
@@ -446,8 +450,9 @@ def evaluate_plan(
 def count_passing(
     query: AutomatonPlan, automaton: Determinized, S: Stream, budget: Budget, spending: Spending
 ) -> Iterator[tuple[int, Valuation]]:
-    """Yield the valuations of a formula that satisfy its filters, with their positions; filters are checked event by
-    event.
+    """Yield the valuations of a formula that satisfy its cross-event filters, with their positions.
+
+    Filters are checked as soon as their events are known.
     """
     scope, checker = query.scope, CorrelatedFilterChecker(query.checks, S, spending)
     pass_ = (
@@ -472,8 +477,8 @@ def _filter_valuations(
 def count_matches(phi: Formula, S: Stream, budget: Budget = Budget()) -> Iterator[int]:
     """Yield the exact number of matches at each position. Raises Unsupported, BudgetExceeded.
 
-    Runs are counted, because by I/O-determinism each complex event has one run; under windows and partitions see
-    `count`. Matches are listed only if filters compare events.
+    The runs of the automaton are counted: because it is I/O-deterministic, each complex event has one run. Under
+    windows and partitions, see `count`. Matches are listed only if there are cross-event filters.
     """
     plan = required_plan(phi, budget)
     if not isinstance(plan, AutomatonPlan) or plan.checks:

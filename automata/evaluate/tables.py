@@ -47,11 +47,11 @@ class Tables:
 class TransitionTables:
     """The transitions of an automaton for each class of events, in the form that the compiled evaluator reads.
 
-    skip: int32 [classes, states], the next state without a mark. marks: int32 [., 3], the steps with a mark, as rows
-    (state, label, next state); rows begin[c] to begin[c + 1] belong to class c. finals: the final states. ended: bool
-    [states], the states that can be dropped once they have been reported. moving, busy: uint64 [classes], masks of
-    states, without the `ended` ones. moving: the states that a skip leaves. busy: the states in which an event of the
-    class has any effect, and the final states.
+    skip: int32 [classes, states], the next state if the event is not marked. marks: int32 [., 3], the steps that mark
+    the event, as rows (state, label, next state); rows begin[c] to begin[c + 1] belong to class c. finals: the final
+    states. ended: bool [states], the final states without further steps; they can be dropped once they have been
+    reported. moving, busy: uint64 [classes], masks of states, without the `ended` ones. moving: the states that an
+    unmarked event changes. busy: the states in which an event of the class has any effect, and the final states.
     """
 
     skip: NDArray[np.int32]
@@ -120,9 +120,10 @@ def transition_tables(tables: Tables) -> TransitionTables:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The tables of an automaton over the types of events so far. A snapshot is immutable; a larger one replaces it.
+    """The tables of an automaton for the types of events that have occurred so far. A larger snapshot replaces it.
 
-    types: the class of each type. growth: the number of types after each step; states are numbered step by step.
+    types: the class of each type. growth: the number of types after each extension; states are numbered extension by
+    extension.
     """
 
     types: Mapping[int, int]
@@ -151,7 +152,7 @@ class TransitionCache:
         return self.snapshot
 
     def grow(self, types: list[int], growth: list[int], budget: Budget) -> None:
-        """Extend the tables by types of events, step by step. Raises BudgetExceeded.
+        """Extend the tables by types of events, in one or more steps. Raises BudgetExceeded.
 
         growth: the number of types after each step.
         """
@@ -181,7 +182,7 @@ Mask: TypeAlias = "NDArray[np.bool_]"
 
 
 def classify(predicates: Sequence[pred.Predicate], S: Stream) -> list[int]:
-    """Return for each event of the stream a bit mask: bit i is set if the event is in predicates[i]."""
+    """Return for each event of the stream a bit mask: bit i is set if the event satisfies predicates[i]."""
     if len(S) < SHORT or not installed("pyarrow"):
         numbers, types = _of_events(predicates, S)
     else:
@@ -252,7 +253,11 @@ def _classes(
 
 
 def numbered(values: NDArray[Any], bound: int) -> tuple[NDArray[np.int32], NDArray[Any]]:
-    """Number the distinct values, all in range(bound). Return (numbers, distinct): values is distinct[numbers]."""
+    """Number the distinct values of an array, from 0 on. Return (numbers, distinct), so that values ==
+    distinct[numbers].
+
+    All values must be in range(bound).
+    """
     if bound > max(DENSE, 4 * values.size):
         distinct, numbers = np.unique(values, return_inverse=True)
         return numbers.astype(np.int32), distinct
@@ -328,7 +333,7 @@ class EventBatch:
 
     base: from this position on, no event is left out. classes: the class of each event. positions: its position. keys:
     the number of its key, or -1. admitted: whether a match can contain it. low: the first position at which a match
-    that ends with the event may begin. values: for DISTINCT, the number of its value; -1 without a value, -2 if the
+    that ends with the event may begin. values: for DISTINCT, the number of its value; -1 if it has no value, -2 if the
     value equals no other. Without windows and partitions no event is left out, and only base and classes are used.
     """
 
@@ -473,10 +478,11 @@ NODES_AT_FIRST = 32_768  # so many fit in a cache, and few compactions are neede
 
 
 class MatchStore(ABC):
-    """Partial matches of one stream. `tree` [..., capacity] has the nodes; node 0 is the terminator.
+    """The partial matches of one stream. `tree` [..., capacity] has the nodes; node 0 is the terminator.
 
-    growth: the factor by which the capacity grows. most: the greatest capacity. members: for each class a bit mask of
-    the runs of counted events in which its events can stand; the evaluator sets it before each batch.
+    growth: the factor by which the capacity grows. most: the greatest capacity. members: for a chain of events such as
+    LAST(A{60} ; B), for each class a bit mask of the runs in which its events can stand; the evaluator sets it before
+    each batch.
     """
 
     growth: ClassVar[int]

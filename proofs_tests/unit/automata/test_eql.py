@@ -81,7 +81,7 @@ def test_numbers_of_keys_that_are_too_old_are_given_up(monkeypatch: pytest.Monke
         evaluator.push([Event("A", {"time": i, "x": i, "y": "k"}) for i in range(n, n + 10)])
     assert evaluator.counters.states < 40
     assert [m.events for m in evaluator.push([Event("B", {"time": 1000, "x": 999, "y": "k"})])] == [(999, 1000)]
-    with pytest.raises(InputError, match="sort the log by time"):
+    with pytest.raises(InputError, match="Sort the log by time"):
         evaluator.push([Event("B", {"time": 3, "x": 2, "y": "k"})])
 
 
@@ -167,7 +167,7 @@ def test_keys_that_are_too_old_are_given_up(monkeypatch: pytest.MonkeyPatch) -> 
     evaluator.push(a_log_of_many_keys(1000))
     assert evaluator.counters.states < 30
     assert [m.events for m in evaluator.push([Event("B", {"time": 1000, "x": 999})])] == [(999, 1000)]
-    with pytest.raises(InputError, match="sort the log by time"):
+    with pytest.raises(InputError, match="Sort the log by time"):
         evaluator.push([Event("B", {"time": 3, "x": 2})])
 
 
