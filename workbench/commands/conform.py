@@ -323,7 +323,10 @@ def conform_command(args: ConformArguments) -> int:
 
 
 def _are_logs_of_rules(cases: Sequence[Case]) -> bool:
-    """Return whether cases are several logs of each rule, as `--list --json` writes them for a folder of rules."""
+    """Return whether the cases are test logs of rules, at least three for each rule on average.
+
+    `cerify conform --list --json` writes such cases for a folder of rules.
+    """
     rules = {(case.language, case.query) for case in cases}
     return all(language in ("eql", "sigma") for language, _ in rules) and 0 < 3 * len(rules) <= len(cases)
 

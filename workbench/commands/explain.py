@@ -155,7 +155,7 @@ def explain_command(args: ExplainArguments) -> int:
 def funnel(lang: Language[Any], tree: Any, explainer: Explainer[Any]) -> Iterator[str]:
     """Yield lines on how far the sequences of a query without matches came, step by step.
 
-    Yield none if the query is not a sequence, or if that takes too long.
+    Yield none if the query is not a sequence, or if the search takes too long.
     """
     try:
         report = lang.explanations.near_misses(tree, explainer.S, 1, FUNNEL)
@@ -300,7 +300,7 @@ def _require_consistent(args: DrawArguments) -> None:
             f"{', '.join(PICTURES)}, or for an automaton in {', '.join(TEXTS)}"
         )
     if args.tree is not None and (args.file is None or suffix == ".hoa"):
-        raise click.UsageError("--tree needs FILE, the table with this row, and another form than HOA")
+        raise click.UsageError("--tree needs FILE, the table with this row, and does not support --hoa")
     if args.file is not None and args.tree is None and suffix in TEXTS:
         raise click.UsageError(
             f"only an automaton can be written as {suffix}; for a stream with its matches, use {', '.join(PICTURES)}"

@@ -397,7 +397,7 @@ class FuzzArguments:
         help="guided: lead three of four streams to a match; random: draw all events.  [default: guided, for CEL]",
     )
     selection: str = option(
-        "--selection", type=SELECTIONS, default=Selection.ALL.value, help="The strategy around each query."
+        "--selection", type=SELECTIONS, default=Selection.ALL.value, help="The selection strategy of each query."
     )
     consumption: str = option(
         "--consumption",
@@ -477,7 +477,7 @@ class FuzzArguments:
 
     @property
     def known_language(self) -> Language[Any]:
-        """Return the language."""
+        """Return the language that --language names."""
         return language_named(self.language)
 
     @property

@@ -37,7 +37,9 @@ from cerify.terminal import echo
 
 
 def _ids(ctx: click.Context) -> Mapping[str, Exercise]:
-    """Return the exercises by id, from the file that an option names or from the course, to complete an argument."""
+    """Return the exercises by id, for shell completion: those of the file that --exercises names, else those of the
+    course.
+    """
     return exercises(ctx.params.get("source") or COURSE)
 
 

@@ -75,7 +75,7 @@ LINES_TOGETHER = 20_000  # lines printed at once if all matches are known; else 
 
 
 def _other_answers(kind: type) -> str:
-    """Return the questions of a class of readings, each with the answers other than the default."""
+    """Return, as text, each field of a class of readings with its values other than the default."""
     return ", ".join(f"{name}={'|'.join(answers[1:])}" for name, answers in choices(kind).items())
 
 
@@ -128,7 +128,7 @@ class MatchArguments:
         "--selection",
         type=SELECTIONS,
         default=Selection.ALL.value,
-        help="Keep the matches of a selection strategy around the whole query.",
+        help="Keep only the matches that this selection strategy selects among all of QUERY.",
     )
     consumption: str = option(
         "--consumption",
@@ -235,9 +235,10 @@ def _with_query(args: MatchArguments) -> MatchArguments:
 
 
 def _pasted(args: MatchArguments) -> tuple[MatchArguments, Pasted | None]:
-    """Return the arguments and the pasted text, or None if the query is not one of SQL.
+    """Return the arguments, and the MATCH_RECOGNIZE clause or SELECT that the user pasted; None if the query is another
+    one.
 
-    With a pasted text, the query of the arguments is its MATCH_RECOGNIZE clause.
+    If a SELECT was pasted, the query in the returned arguments is the clause inside it.
     """
     if "row_reading" not in language_named(args.language).settings:
         if args.dialect is not None:
@@ -268,7 +269,7 @@ def _warn_of_divisions(divisions: Iterable[Product], args: MatchArguments) -> No
 
 
 def _table_of(pasted: Pasted, S: Stream, reading: RowReading) -> PastedTable:
-    """Return a pasted text with the table that it reads, and write its warnings to standard error."""
+    """Return a pasted clause or SELECT with the table that it reads; write warnings about it to standard error."""
     with echoed_warnings(pasted.text):
         return pasted.over(S, reading)
 
@@ -304,10 +305,10 @@ def _print(
 def _print_parts(
     lang: Language[Any], plan: Plan[Any], options: Options, args: MatchArguments
 ) -> tuple[int, int | None]:
-    """Print matches as JSON, or write them to a file, while Parquet files are read, if no option needs all events.
+    """Print or write matches while Parquet files are being read.
 
-    Return the number of printed matches, and the exit status. The status is None if the files must be read as a whole
-    for the other matches.
+    Return the number of printed matches, and the exit status. The status is None if an option or the query needs all
+    events first: then read the files as a whole and continue after the printed matches.
     """
     alone = (args.as_json and args.attributes is None) or args.out is not None
     whole = options.consumption is not Consumption.NONE or args.evaluator or args.valuations or args.source.strict

@@ -62,7 +62,7 @@ class ChoiceOption(click.Choice):  # type: ignore[type-arg]
 
 
 class AtLeast(click.IntRange):
-    """An option type: a whole number from `min` to the largest argument that a function can take."""
+    """An option type: a whole number from `min` to 10**18."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         number = super().convert(value, param, ctx)

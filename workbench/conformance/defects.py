@@ -627,8 +627,8 @@ def _kinds_apart(for_: Iterable[Case], against: Iterable[Case]) -> tuple[str, st
 def _is_refuted(choices: Choices, choice: Choice, kernels: Sequence[Kernel], unexplained: Collection[Elements]) -> bool:
     """Return whether an unexplained failure has all elements that a failure explained by the choice needs.
 
-    Only failures are compared that need more than operators, such as an absent attribute or a division. If it has, the
-    engine's meaning is near the choice, but different.
+    Then the engine's meaning is near the choice, but different. Only failures that need more than operators, such as an
+    absent attribute or a division, are compared.
     """
     own = set(AXES[choices.language][choice[0]].operators)
     needed = [k for k in kernels if own and own <= k.signature.blamed and choices.reproduces([choice], k.result)]
@@ -865,10 +865,10 @@ def _lead_by_need(
     choices: Choices,
     failing: Sequence[CaseResult],
 ) -> list[Kernel]:
-    """For each choice, put a failing case first that needs the choice, the smallest if there are several. Return all
-    kernels.
+    """Return the kernels, beginning with one for each choice that only other answers need.
 
-    Two choices may each explain the smallest cases, while other answers need both.
+    Two choices may each explain the smallest cases, while other answers need both. Then a failing case that needs the
+    choice is shrunk, the smallest of these cases, and its kernel leads.
     """
     by_id, leading = {one.case.id: one for one in failing}, list[Kernel]()
     for group in _together(kernels, chosen, choices):
@@ -1143,7 +1143,9 @@ def causes(
 
 
 def smallest(query: str, language: str, reports: Reports, pieces: Iterable[Piece]) -> Smallest | None:
-    """Return the smallest case that was found, by a search that starts from the piece with the fewest events."""
+    """Search for a smallest case, starting from the piece with the fewest events; return it, or None if none is
+    found.
+    """
     best: Smallest | None = None
 
     def fails(query: str, S: Stream) -> bool:

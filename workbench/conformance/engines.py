@@ -48,7 +48,7 @@ UNREACHABLE = re.compile(
 
 
 class Adapter(Protocol):
-    """A shipped adapter: the engine's full name, and its licence."""
+    """An adapter that ships with cerify; it has the full name of its engine, and the engine's licence."""
 
     @property
     def engine(self) -> str: ...
@@ -587,7 +587,7 @@ def build_folder(java: Path, cache: Path) -> Path:
 def _missing_programs(*programs: str) -> str | None:
     """Return the programs that are missing on the PATH, as the end of a sentence.
 
-    Maven also finds a compiler by JAVA_HOME.
+    The Java compiler may also be in JAVA_HOME, where Maven finds it.
     """
     by_home = Path(os.environ.get("JAVA_HOME", ""), "bin", "javac")
     absent = [one for one in programs if shutil.which(one) is None and not (one == "javac" and by_home.is_file())]

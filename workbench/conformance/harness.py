@@ -247,8 +247,8 @@ class EngineProcess:
     def _ended(self, seconds: float) -> list[psutil.Process]:
         """Kill all processes that the engine has started; return those that still run after the seconds.
 
-        A killed process is adopted only when its parent has ended too, so the set of processes to wait for changes
-        meanwhile.
+        The system hands the children of a process to this process only after their parent has ended. So the processes
+        to wait for are listed again and again.
         """
         deadline = time.monotonic() + seconds
         while True:

@@ -244,7 +244,7 @@ class Identification:
     def values_by_type(self, name: str) -> dict[str, tuple[str, ...]]:
         """Return the values that explain the answers about each type of attributes; {} if one value explains all.
 
-        A type has CORROBORATING answers at least.
+        Types with fewer than CORROBORATING answers are left out.
         """
         of_query: dict[str, set[str]] = {}
         for question in (one.question for one in self.answered):
@@ -883,8 +883,8 @@ class Identification:
     def _remark_on(self, other: Choices, most: int) -> str:
         """Return a sentence about values of a hypothesis that fit only together; "" if there are none.
 
-        most: the answers that a fitting hypothesis may fail to explain. Values of axes on which no answer depends are
-        left out.
+        most: the number of answers that a fitting hypothesis may fail to explain. Values of axes on which no answer
+        depends are left out.
         """
         first = self.left[0]
         changed = {name: value for name, value in other.items() if first[name] != value}
@@ -1030,7 +1030,9 @@ class Identification:
 
 
 def random_questions(predictor: Predictor, used: Collection[str]) -> Iterator[EngineQuestion]:
-    """Yield questions with only these operators: first the shapes of the language, then random ones of each profile."""
+    """Yield questions with only these operators: first the language's examples (`shapes`), then random ones of each
+    profile.
+    """
     language, interpretation = predictor.language, predictor.interpretation
     operators = interpretation.operators
     for query, shape in interpretation.shapes:
@@ -1146,8 +1148,8 @@ class Need:
 class Pool:
     """The remaining questions of a stage, grouped by the length of their streams.
 
-    If a match of a template has one event, the stream of all events of the template counts as one event long, because
-    it tests all of them at once. whole: the questions on these streams.
+    A template whose matches have one event has a stream of all its events, which tests all of them at once. The
+    questions on such streams are in `whole`, and count as one event long.
     """
 
     def __init__(self, templates: Iterable[Template], skipped: set[tuple[str, bool]]) -> None:

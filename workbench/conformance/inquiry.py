@@ -57,7 +57,7 @@ class Inquiry:
     def point(self, chosen: Sequence[Choice]) -> Point:
         """Return the value of each axis for an engine with these choices.
 
-        An axis without a choice has the declared value, or else the default value.
+        An axis without a choice has the value that a policy declares, or else the default value.
         """
         return {**self.predictor.default, **self.choices.held, **dict(chosen)}
 

@@ -360,7 +360,10 @@ class ChoiceScorer:
         )
 
     def alike(self, choice: Choice, beside: Sequence[Choice]) -> list[Choice]:
-        """Return the choices that no answer distinguishes from this choice, given other choices."""
+        """Return the choices that no answer distinguishes from this choice.
+
+        beside: other choices, which are assumed throughout.
+        """
         others = [other for other in beside if other != choice]
         taken = {axis for axis, _ in others}
         first = self.weigh(choice, beside).for_

@@ -315,7 +315,7 @@ def second_opinion(
 
 @dataclass(frozen=True)
 class SecondOpinionIn:
-    """Computes `second_opinion` in one language, in the form that campaigns need.
+    """A function that returns `second_opinion` for a query, a stream and an output of one language.
 
     less: the output to compare instead of matches with results; None to compare the results.
     """

@@ -880,8 +880,8 @@ def assigned(
 def clustered(kernels: Iterable[Kernel]) -> list[Kernel]:
     """Merge the kernels whose queries need two or more operators and have the same outermost operator.
 
-    That operator is probably the wrong one, and the others only make the fault visible. Kernels that need one operator
-    are not merged, nor kernels that differ in elements other than operators.
+    That operator is probably the wrong one, and the others only make the fault visible. Kernels that need one operator,
+    or that differ in elements other than operators, are not merged.
     """
     found: dict[Any, Kernel] = {}
     for kernel in sorted(kernels, key=lambda k: (*_order(k.signature), k.result.case.id)):

@@ -159,7 +159,7 @@ def rerun(defect: Defect, report: Report) -> str:
 
 
 def again(defect: Defect, report: Report) -> list[str]:
-    """Return shell commands that show a defect again."""
+    """Return shell commands that reproduce a defect."""
     shows = not defect.bearing and "\n" not in defect.result.case.query.strip()
     return [rerun(defect, report), *([match_command(defect.result.case)] if shows else [])]
 

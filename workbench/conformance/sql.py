@@ -108,7 +108,7 @@ def select(table: str, q: MatchRecognize) -> str:
 
 
 def _included(p: Any) -> Any:
-    """Return the pattern with excluded parts included."""
+    """Return the pattern without {- and -}, so that the rows inside them are shown too."""
     below = [_included(one) for one in trees.children(p)]
     return below[0] if isinstance(p, rows.Exclusion) else trees.rebuilt(p, below) if below else p
 

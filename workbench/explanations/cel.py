@@ -193,7 +193,7 @@ def summary(explanation: Explanation) -> str:
 
 
 def rejection_lines(rejection: Rejection, at: int) -> Iterator[str]:
-    """Yield lines about the parts of a rejection that were not found, and why."""
+    """Yield lines that say which parts of a rejection (reasons, nearest matches) were not found, and why."""
     if rejection.gave_up:
         yield "The search for the reason took too long and was stopped. Explain a shorter stream."
     elif not rejection.reasons:

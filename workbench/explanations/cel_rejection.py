@@ -148,10 +148,11 @@ def is_hidden(phi: cel.Formula) -> bool:
 
 
 def is_local(phi: cel.Formula) -> bool:
-    """Return whether the events of C alone decide whether C is a complex event of phi.
+    """Return whether the events of a set C of positions alone decide whether C is a complex event of phi.
 
     Other events matter where matches are compared, where something must not occur, and under PROJECT. Looking at C
-    alone is much cheaper: a loose formula has few matches within one set, and very many on a stream.
+    alone is much cheaper: a formula with few conditions has few matches among the events of C, and very many on a
+    stream.
     """
     phi = cel.expanded(phi)
     return not is_hidden(phi) and all(entry_of(LOCAL, node) for node in cel.subformulas(phi))
@@ -162,7 +163,7 @@ LOCAL: Mapping[type, bool] = {
     **dict.fromkeys((cel.EventAtom, cel.In, cel.Restriction, cel.Project, cel.PerKey), True),
     **dict.fromkeys((cel.Sequencing, cel.Iteration, cel.Combination), True),
 }
-"""For each operator or kind: whether the events of a valuation alone decide that it is one."""
+"""For each operator, or class of operators: whether the events of C alone decide whether C is a complex event of it."""
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -243,7 +244,7 @@ def _derive(phi: cel.Formula, mu: Valuation, i: int, j: int, oracle: Asked) -> I
                 yield Derivation(phi, i, j, mu, title, FIGURE_3, detail, evidence, children, key)
 
     if mu not in oracle.meaning(phi, i, j):
-        raise InternalError(f"a derivation of {show(phi)} over ({i}, {j}) is not one by the interpreter", phi.span)
+        raise InternalError(f"{show(phi)} has no such valuation over ({i}, {j}) by the interpreter", phi.span)
     match phi:
         case cel.EventAtom(R):
             fact = event(j, oracle.S)
@@ -298,9 +299,9 @@ def _of_key(phi: cel.PerKey, mu: Valuation, i: int, j: int, oracle: Asked) -> It
 
 
 def _unchanged(phi: _Restriction, mu: Valuation, i: int, j: int, oracle: Asked) -> tuple[cel.Formula, Derivation]:
-    """Return the operand from which phi takes mu unchanged, and the step of the derivation without its children.
+    """Return the operand of phi, and the derivation step of phi without its children.
 
-    This is for operators that keep matches of their operand as they are.
+    This is for operators that keep matches of their operand as they are, so mu is also a valuation of the operand.
     """
     S = oracle.S
 
@@ -396,7 +397,7 @@ RelaxationKind = Literal[
     "order", "type",
 ]  # fmt: skip
 LATE: tuple[RelaxationKind, ...] = ("projection", "order", "type")
-"""Kinds that are relaxed last, one at a time, because without them the formula describes quite different events."""
+"""Kinds of requirements that are dropped last, one at a time: without them, the formula is quite another one."""
 
 KINDS: Mapping[type, RelaxationKind] = {
     cel.Within: "window",
@@ -498,7 +499,9 @@ def single_tests(atom: cel.Atom) -> list[cel.Atom]:
 
 
 class _Relaxing:
-    """A builder of one relaxed formula. Every node of the result is a new object, so that its id tells its place."""
+    """A builder of one relaxed formula. It makes each node anew, so that the id of a node tells where in the formula it
+    is.
+    """
 
     def __init__(self, chosen: Collection[RelaxationPoint], types: tuple[str, ...]) -> None:
         self.chosen = frozenset(chosen)
@@ -861,9 +864,9 @@ def _with_one_key(
 ) -> tuple[tuple[Reason, ...], cel.Formula, Stream]:
     """Return the reasons why C has several keys, and phi and S changed so that C has one key.
 
-    Each PER KEY around whole matches for which the events of C have several keys gets a new attribute instead, which
-    all events with these keys share. Further reasons are then searched among these events only: among all events,
-    UNLESS and the strategies would reject nearly every set.
+    If the events of C have several keys for a PER KEY around whole matches, this PER KEY gets a new attribute, which
+    has the same value in all events with one of these keys. Further reasons are then searched among these events only.
+    Among all events, UNLESS and the strategies would reject nearly every set.
     """
     reasons: list[Reason] = []
     positions_of: dict[str, frozenset[int]] = {}
@@ -980,7 +983,7 @@ class _Search:
                     self._renew()
 
     def _minimal(self, chosen: Sequence[RelaxationPoint]) -> Sequence[RelaxationPoint]:
-        """Return a part of the chosen points that suffices and of which each is needed.
+        """Return a subset of the chosen points that suffices and from which no point can be left out.
 
         Points of projection, order and type are left out first.
         """
@@ -997,7 +1000,9 @@ class _Search:
         return is_local(phi) or is_match(phi, self.C, self.n, self.whole)
 
     def _explained(self, relaxed: Relaxed) -> tuple[tuple[Reason, ...], Derivation] | None:
-        """Return the derivation of C that violates the fewest clauses, and its reasons, which come first."""
+        """Return the reasons why C is rejected, and the derivation of C from the relaxed formula that violates the
+        fewest clauses.
+        """
         oracle = self.alone if is_local(relaxed.formula) else self.whole
         found = (
             (self._reasons(node, relaxed), node)

@@ -79,8 +79,10 @@ class EqlExplainer(Explainer[EqlAnswer]):
 
     @cached_property
     def matches(self) -> Sequence[Match]:
-        """Return the matches: on a short log by the reference evaluator, on a long log by the funnel or the slot
-        machine.
+        """Return the matches of the rule.
+
+        On a short log the reference evaluator finds them. On a long log it would take too long, so the counts of
+        `funnel` have the matches; a rule with pipes is evaluated by the faster evaluator.
         """
         if len(self.S) <= SHORT:
             return matches_of(self.rule, self.S)
@@ -417,7 +419,9 @@ class EventCounts:
 
     @property
     def matches(self) -> int:
-        """Return the number of different matches; with arrays, two keys may have matches of the same events."""
+        """Return the number of different matches. An event with an array has several keys, so two keys may give the
+        same match.
+        """
         return len(set(self.found))
 
     def _step_lines(self) -> Iterator[str]:

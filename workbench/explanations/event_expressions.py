@@ -142,7 +142,7 @@ def _why(known: Occurrences, E: expr.Expression, h: History, e: int, b: Bindings
 def _one_after_another(
     known: Occurrences, E: expr.Relative | expr.Prior | expr.Sequence, h: History, e: int, b: Bindings
 ) -> Iterator[NonOccurrence]:
-    """Yield the reasons for an expression whose parts take place one after another."""
+    """Yield the reasons why an expression whose parts must take place one after another does not take place."""
     first = E.parts[0] if len(E.parts) == 2 else type(E)(E.parts[:-1])
     last = E.parts[-1]
     ends = sorted(d for d in known.events(first, h, b) if d < e)
@@ -162,7 +162,7 @@ def _one_after_another(
 
 
 def _fact(known: Occurrences, E: _Single, h: History, e: int, b: Bindings) -> str:
-    """Return the reason for an expression that cannot be explained by its operands."""
+    """Return the reason why an expression does not take place, where its operands are no reason."""
     match E:
         case expr.Null():
             return "it never takes place"

@@ -170,7 +170,10 @@ class ExplanationStep:
 def tree_of(
     root: N, below: Callable[[N], Sequence[N]], step: Callable[[N, tuple[ExplanationStep, ...]], ExplanationStep]
 ) -> ExplanationStep:
-    """Return a tree of another kind as a tree of steps. `step` makes a step from a node and the steps below it."""
+    """Return a tree of another kind as a tree of steps.
+
+    below: returns the children of a node. step: makes the step of a node, given the steps of its children.
+    """
     made: dict[int, ExplanationStep] = {}
     # In reverse preorder children come before their parents; recursion would fail on the derivation of a long loop.
     for node in reversed(list(subtrees(root, below))):

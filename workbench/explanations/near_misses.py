@@ -38,9 +38,13 @@ from cerify.semantics.predicates import (
 from cerify.semantics.values import Value, plain, show_seconds
 
 Cause = Literal["forbidden", "not_next", "late", "filter", "open", "none", "overwritten"]
-"""Why a start did not complete the sequence: a forbidden event occurred; the next event is another one; the event comes
-after the window; an event of the right type fails the filter; the window does not end before the stream; there is no
-such event. In EQL also: a later sequence overwrote it."""
+"""Why a start did not complete the sequence.
+
+forbidden: an event occurred that UNLESS forbids. not_next: the step must take the next event, but that is another one.
+late: the event for the step comes after the window. filter: an event of the right type fails the step's filter. open:
+the stream ends before the window does. none: there is no event for the step. overwritten (EQL): a later sequence took
+its place.
+"""
 
 MISSES = 1_000  # the most near misses that are listed by default
 STEPS = 20_000_000  # the most events examined after all starts together
@@ -305,7 +309,9 @@ class _Search:
         return tuple(candidates[k] for k in range(len(self.steps))), tuple(map(dict, excluded))
 
     def _why_left_out(self, event: Event) -> str:
-        """Return the reason why an event is in no match: the first key or window for which it has no value."""
+        """Return the reason why an event is in no match: the first key or window attribute for which it has no
+        value.
+        """
         for a in (*self.scope.keys, *self.scope.attributes):
             if key_of((a,), event) is None:
                 return f"without {a}"
@@ -387,7 +393,10 @@ class _Search:
                 found.deepest = events
 
     def _inside(self, start: int, p: int) -> bool:
-        """Return whether event p, or an event after it, can be in one window with the start."""
+        """Return whether some event from position p on can be in one window with the start.
+
+        Call it only for events that the sequences see; see `_inside_all`.
+        """
         scope = self.scope
         if scope.events is not None and p - start >= scope.events:
             return False
@@ -459,7 +468,9 @@ class _Search:
         return None
 
     def _inside_all(self, start: int, p: int) -> bool:
-        """Return whether any event p, even one that the sequences do not see, is in one window with the start."""
+        """Return whether event p is in one window with the start, also if p is an event that the sequences do not
+        see.
+        """
         if p in self._number:
             return self._inside(start, p)
         scope = self.scope
@@ -486,10 +497,10 @@ class _Search:
 
 
 def _why_failing(step: StepOfSequence, event: Event) -> str:
-    """Return the first part of a step's condition that an event of the right type does not satisfy, as a reason."""
+    """Describe the first part of a step's condition that an event of the step's type does not satisfy."""
     ways = [conditions for P, _ in step.ways if _holds_type(conditions := tuple(_conjuncts(P)), event)]
     if len(ways) != 1:
-        return "that satisfy no part of the choice"
+        return "that satisfy no side of OR"
     failing = next(P for P in ways[0] if not holds(P, event))
     missing = [a.name for a in mentions(failing) if event.get(a.name) is None]
     if missing and not isinstance(failing, Not | Either):

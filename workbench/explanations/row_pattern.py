@@ -147,7 +147,7 @@ class RowRejection:
         return search, next((w for w in labellings if most == len(w)), None)
 
     def _row(self, match: NumberedMatch) -> int:
-        """Return the index, in its partition, of the row whose search finds a match."""
+        """Return the row whose search finds a match, as its index in its partition."""
         return self.made.place[self.made.row_of(match)][1]
 
     def _at(self, first: int, searched: int, length: int) -> tuple[str, ...]:

@@ -124,7 +124,11 @@ class FormulaEvidence:
                 assert_never(f)
 
     def _parts(self, parts: tuple[nfab.Formula, ...], now: NfabConfiguration, holds: bool, all_: bool) -> Iterator[str]:
-        """Yield the facts for all parts of a formula if all are needed, else for the first part that decides it."""
+        """Yield the facts for the parts of a formula.
+
+        all_: whether all parts are needed for the result; otherwise only the first part with the truth value `holds` is
+        used.
+        """
         deciding = parts if all_ else [part for part in parts if self.runs.formula(part, now) == holds][:1]
         for part in deciding:
             yield from self._formula(part, now)
@@ -472,8 +476,9 @@ class SaseRuns:
         return None
 
     def _forbidding(self, part: sase.SaseQuery, k: sase.Component, M: Bindings, scope: list[int]) -> str:
-        """Return a text with the first event of the scope that the negated component forbids; if it forbids no single
-        event, with the scope.
+        """Return a text with the first event of the scope that the negated component forbids.
+
+        If no single event is forbidden, the text names the scope.
         """
         runs = self._runs(part)
         own = Runs(compile_absence(part, k, runs.reading), runs.S, runs.reading, runs.budget, runs.operations)

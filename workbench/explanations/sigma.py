@@ -191,12 +191,14 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
         return window, number, frozenset(events)
 
     def _alerts_before(self, rule: SigmaCorrelation, of: list[AlertOccurrence], at: int) -> list[int]:
-        """Return where a group had alerts before a position."""
+        """Return the positions before `at` at which a group had alerts."""
         places = {o.at for o in of}
         return sorted({a.at for a in self.log.alerts(rule) if a.at < at and a.at in places})
 
     def _held_back(self, rule: SigmaCorrelation, of: list[AlertOccurrence], at: int, holds: bool) -> Iterator[str]:
-        """Yield why the reading of `alerts` raises no alert at a position, and which events it no longer counts."""
+        """Yield why the reading of `alerts` raises no alert at a position, and which events were used up by earlier
+        alerts.
+        """
         before, when = self._alerts_before(rule, of, at), self.reading.alerts
         if when == "consumed" and before:
             yield f"the alert at event {before[-1]} has used up the events of the group up to there"
@@ -371,8 +373,9 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
     def _unfit(self, rule: SigmaCorrelation, p: int, lacking: Sequence[SigmaRule]) -> Iterator[str]:
         """Yield the reasons why an event is in no group of a correlation.
 
-        An event that satisfies no detection was meant for a rule without an alert in the window (`lacking`), if there
-        is one, and of its detections for one of which it fails the fewest tests.
+        If the event satisfies no detection, the reasons are the failed tests of the detection of which it fails the
+        fewest. The detections of the rules in `lacking`, which have no alert in the window, are tried; if it is empty,
+        those of all rules.
         """
         if self.log.times[p] is None or self._alerts_with(rule, p):
             yield from self._rejected(rule, p)
@@ -411,7 +414,9 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
                 yield f"whose {field_name(name)} is {shown}: {rule.kind} needs numbers"
 
     def _could_be_of(self, rule: SigmaCorrelation, i: int, alert: SigmaAlert, one: AlertOccurrence) -> bool:
-        """Return whether the group values that an alert of rule i has are those of an occurrence."""
+        """Return whether an alert of rule i has the group values of an occurrence; an absent value agrees with every
+        value.
+        """
         pairs = zip(rule.keys[i], rule.keys[one.rule], strict=True)
         values = ((self.log.value_of(alert, name), self.log.value_of(one.alert, other)) for name, other in pairs)
         if self.reading.groups == "ignored":
@@ -421,7 +426,10 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
         return all(v is None or w is None or (kind(v), v) == (kind(w), w) for v, w in pairs_)
 
     def _group_of(self, rule: SigmaCorrelation, fields: Sequence[str], alert: SigmaAlert) -> Group:
-        """Return the names and values of an alert's group in a correlation. fields: where the alert has the values."""
+        """Return the names and values of an alert's group in a correlation.
+
+        fields: for each name, the field of the alert that has the value.
+        """
         names = () if self.reading.groups == "ignored" else zip(rule.group_by, fields, strict=True)
         return tuple((name, self.log.value_of(alert, field)) for name, field in names)
 
@@ -493,7 +501,11 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
                 yield f"left out: {_places_by_ranges(places)}, {said.replace('which has', verb)}"
 
     def _reached(self, rule: SigmaCorrelation, i: int, window: list[AlertOccurrence], since: Microseconds) -> int:
-        """Return how many rules that occur in the window from `since` on can be combined with a later rule i."""
+        """Return how many other rules could count together with a later occurrence of rule i.
+
+        These are the rules that occur in the window from the time `since` on; if the order counts, only those in order
+        before i.
+        """
         part = [o for o in window if o.time >= since]
         if rule.kind == "temporal" or self.reading.order == "any":
             return len({o.rule for o in part})

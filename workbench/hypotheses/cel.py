@@ -381,7 +381,9 @@ def unhidden(phi: cel.Formula, choices: Choices) -> tuple[cel.Formula, frozenset
 
 
 def lifted(phi: cel.Formula) -> tuple[cel.Formula | None, set[str], set[str]]:
-    """Return phi without PROJECT (None if that changes its meaning), the variables that it hides, and the others."""
+    """Return phi without PROJECT (None if this changes its meaning), the variables that PROJECT hides, and the
+    others.
+    """
     match phi:
         case cel.Project(L, psi):
             whole, hidden, shown = lifted(psi)
@@ -730,7 +732,7 @@ class CelVariant:
     def rounds(
         self, psi: cel.Formula, phi: cel.Formula, i: int, j: int, loop: str, follow: cel.Formula | None
     ) -> Iterator[Valuation]:
-        """Yield the valuations of a round of psi followed by further rounds of phi."""
+        """Yield the valuations of the iteration phi that have a round of psi followed by further rounds."""
         for k in range(i, j):
             for mu1 in self.meaning(psi, i, k):
                 for mu2 in self.meaning(phi, k + 1, j, follow):
@@ -891,7 +893,9 @@ class CelVariant:
                 assert_never(condition)
 
     def holds_of(self, tuples: list[tuple[Any, ...]], P: Predicate) -> bool:
-        """Return whether a predicate is true of all tuples of events, or of those that the choice selects."""
+        """Return whether a predicate is true of tuples of events: by the choice, of all of them, of some, of the first
+        or of the last.
+        """
         if not tuples:
             return self.choices["unbound"] == "true"
         match self.choices["filter-loop"]:
@@ -903,7 +907,9 @@ class CelVariant:
         return any(truths) if self.choices["filter-loop"] == "some" else all(truths)
 
     def holds(self, P: Predicate, events: tuple[Any, ...]) -> bool:
-        """Return whether a predicate is true of one event, or of a tuple with one event for each attribute in it."""
+        """Return whether a predicate is true of one event, or of a tuple with one event for each of the predicate's
+        attributes.
+        """
         if len(events) == 1:
             return self.conditions.satisfied(P, lambda a: events[0].get(a.name), events[0].type)
         # As in the definition: attributes are asked for in the order of their mentions.

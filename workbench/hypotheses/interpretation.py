@@ -73,7 +73,7 @@ class Axis:
 
 
 def axes(*given: Axis) -> Mapping[str, Axis]:
-    """Return the axes by name."""
+    """Return a mapping from the names of the axes to the axes."""
     return {axis.name: axis for axis in given}
 
 

@@ -511,14 +511,16 @@ def _in_tests(change: Callable[[eql.Condition], eql.Condition]) -> Callable[[eql
 
 
 def _ignore_case(node: eql.Condition) -> eql.Condition:
-    """Return a test of texts without its case; other conditions as they are."""
+    """Change a test of texts so that it ignores case; return other conditions unchanged."""
     if isinstance(node, eql.ValueLookup) and node.operator in FOLDED and any(isinstance(v, str) for v in node.values):
         return eql.ValueLookup(FOLDED[node.operator], node.term, node.values)
     return node
 
 
 def _ignore_case_of_fields(node: eql.Condition) -> eql.Condition:
-    """Return a test that two fields are equal, or equal texts without case; other conditions as they are."""
+    """Change a test that two fields are equal so that it ignores the case of texts; return other conditions
+    unchanged.
+    """
     match node:
         case eql.FieldComparison("==", eql.EventField() as one, eql.EventField() as other):
             begins = tuple(eql.FunctionCall("startsWith", True, pair) for pair in ((one, other), (other, one)))
@@ -527,7 +529,10 @@ def _ignore_case_of_fields(node: eql.Condition) -> eql.Condition:
 
 
 def _compare_texts(node: eql.Condition, as_numbers: bool) -> eql.Condition:
-    """Return a comparison with a number that also compares texts; other conditions as they are."""
+    """Change a comparison with a number so that it also compares texts; return other conditions unchanged.
+
+    as_numbers: whether to compare the number that a text says; otherwise the text is compared with the number's text.
+    """
     match node:
         case eql.FieldComparison(sign, eql.EventField() as field, eql.FieldConstant(bound)) if sign in SIGNS:
             number = eql.FunctionCall("number", False, (field,))

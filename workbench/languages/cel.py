@@ -164,7 +164,9 @@ class CelExplanations(Explanations[Formula]):
         return compile_cel(query, budget)
 
     def diagram(self, query: Formula, title: str, schema: Schema | None, budget: Budget) -> Diagram:
-        """Return the automaton of a formula, or of the part inside its outermost windows and keys."""
+        """Return the automaton of a formula; if windows or keys are around the whole formula, that of the part inside
+        them.
+        """
         from cerify.automata.evaluate.scope import Scope, strip_windows
 
         scope = strip_windows(query)

@@ -166,7 +166,9 @@ class CoreDeciders(Deciders[Formula]):
     def difference(
         self, left: Formula, right: Formula, schema: Schema, budget: Budget = Budget()
     ) -> Different | Bounded | Undecided | None:
-        """Compare unary queries by their own automata, even without formulas of CEL; compare others as by default."""
+        """Compare unary queries by their own automata, even if they have no formula of CEL; compare other queries by
+        CEL.
+        """
         if not (is_unary(left) and is_unary(right)):
             return super().difference(left, right, schema, budget)
         from cerify.automata.cea.compile_core import compile_core

@@ -125,7 +125,9 @@ class EqlEvaluators(Evaluators[eql.EqlQuery]):
     """The evaluators of EQL."""
 
     def streamed(self, query: eql.EqlQuery, schema: Schema | None, options: Options) -> Streamed | Unsupported:
-        """Return the slot machine, which takes events one by one, because a batch has few events of each key."""
+        """Return the evaluator that takes events one by one; reading them in batches is no faster, as few share a
+        key.
+        """
         return _machine(query, schema, options)
 
     def waits(self, query: eql.EqlQuery) -> bool:
@@ -242,11 +244,10 @@ class EqlDeciders(Deciders[eql.EqlQuery]):
         return certificate.letters is None
 
     def unproved(self, certificate: Certificate, budget: Budget, /) -> str | None:
-        """Check a certificate by its letters, the sets of filters that an event can pass at once; return its error, or
-        None.
+        """Return the error in a certificate; None if it proves its claim.
 
-        If the certificate has no letters, decide the claim again, and test it with the reference evaluator on some
-        hundred logs.
+        The certificate may have letters: the sets of filters that an event can pass at once. They suffice to check the
+        proof. Without letters the claim is decided again, and tested with the reference evaluator on some hundred logs.
         """
         from cerify.equivalence.eql.checker import find_flaw
         from cerify.equivalence.eql.decide import Asked, Same, compare_rules, find_counterexample
@@ -267,7 +268,11 @@ class EqlDeciders(Deciders[eql.EqlQuery]):
 def _letters_of(
     certificate: Certificate, left: eql.EqlQuery, right: eql.EqlQuery
 ) -> tuple[tuple[int, ...], ...] | None:
-    """Return the letters that let a checker prove the certificate; None if they are not found soon."""
+    """Return the letters (sets of filters that an event can pass at once) that a checker needs to prove the
+    certificate.
+
+    Return () if it needs none, and None if they are not found soon.
+    """
     from cerify.equivalence.eql.checker import find_flaw
     from cerify.equivalence.eql.letters import FilterAlphabet
 

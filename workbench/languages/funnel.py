@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class FunnelSyntax(Syntax[KeyedQuestion]):
-    """The syntax of funnels and sequences by key."""
+    """The syntax of funnels, and of sequences by key."""
 
     trees = (FunnelQuestion, SequenceQuestion)
     mark = rf"^\s*(?:FUNNEL|SEQUENCE)\b|{CLICKHOUSE_CALL.pattern}"

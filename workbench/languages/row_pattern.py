@@ -72,7 +72,7 @@ if TYPE_CHECKING:
 
 
 class RegisterOutput(RowOutput):
-    """The output of a clause by the decided reading, computed in time linear in the number of rows of a match."""
+    """The output of a clause by the default reading, computed in time linear in the number of rows of a match."""
 
     @cached_property
     def registers(self) -> MeasureRegisters:
@@ -347,7 +347,7 @@ class RowDeciders(Deciders[MatchRecognize]):
     def difference(
         self, left: MatchRecognize, right: MatchRecognize, schema: Schema, budget: Budget = Budget()
     ) -> Different | Undecided | None:
-        """Return the difference that the decider finds. Short tables are not tried, as the caller tries better ones."""
+        """Return the difference that the decider finds. The caller tries short tables, so they are not tried here."""
         from cerify.equivalence.decide.row_clauses import compare
         from cerify.equivalence.verdict import Different, Undecided
 
@@ -370,7 +370,10 @@ _IN_FRAMES = ": PREV and NEXT are NULL beyond the frame, and the pattern must fi
 
 
 def _said(query: MatchRecognize, fragment: Mapping[str, Any], why: Unsupported | None) -> list[str]:
-    """Return the lines of `check` about a clause. why: the reason why columns alone do not decide matches, or None."""
+    """Return the lines of `check` about a clause.
+
+    why: the reason why matches must be searched by backtracking; None if the values of columns decide all conditions.
+    """
     empty = "may match no row" if fragment["may_be_empty"] else "matches at least one row"
     summary = f"MATCH_RECOGNIZE over {', '.join(fragment['variables']) or 'no variable'}; the pattern {empty}"
     carried = "decided by columns alone" if why is None else f"searched by backtracking: {why.message}"

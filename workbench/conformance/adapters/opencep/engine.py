@@ -28,7 +28,7 @@ from stream.Stream import InputStream, OutputStream  # noqa: E402
 
 
 class Types(EventTypeClassifier):
-    """The type of an event."""
+    """Tells OpenCEP the type of an event."""
 
     def get_event_type(self, event_payload: Any) -> str:
         return event_payload["event"]["type"]

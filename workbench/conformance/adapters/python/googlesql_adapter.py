@@ -176,7 +176,7 @@ def constant_of(value: Any) -> str:
     return "NULL" if value is None else json.dumps(value)
 
 
-def statement_of(run: RunMessage) -> tuple[str, bool, list[str]]:
+def statement_of(run: RunMessage) -> tuple[str, str, list[str]]:
     """Return the SQL statement of a query, a second statement, and the names of the measures.
 
     The second statement returns the order of the rows; it is "" if the pattern cannot match without rows.

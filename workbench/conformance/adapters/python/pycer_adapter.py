@@ -95,7 +95,7 @@ class DeclaredQuery:
         return f"SELECT {strategy}{chosen} FROM S WHERE {where}{keys}{self.window_text()}"
 
     def labels(self, tree: Json) -> dict[str, set[str]]:
-        """Return the variables that a formula binds, with the types of the events."""
+        """Return, for each variable that a formula binds, the types of the events that it can bind."""
         if tree["node"] == "Event":
             return {tree["type"]: {tree["type"]}}
         found: dict[str, set[str]] = {}
@@ -119,7 +119,11 @@ class DeclaredQuery:
         return f"a{self.attributes.index(name)}"
 
     def outer(self, tree: Json, windows: bool) -> str:
-        """Return a formula without its outermost windows and keys, which commute with filters and variables."""
+        """Return a formula as text, without the windows and PARTITION BY around it, which belong to the whole query in
+        CEQL.
+
+        They may also be inside filters and IN. windows: whether to take them off.
+        """
         if windows and tree["node"] == "Within":
             self.windows.append(tree["window"])
             return self.outer(tree["phi"], windows)
