@@ -1,4 +1,9 @@
-"""One worklist loop for all searches: find all reachable nodes, in breadth-first order."""
+"""One worklist loop for all searches: find all reachable nodes, in breadth-first order.
+
+`explore` is the loop: products, determinizations and sets of states give it their successors, and it counts nodes and
+edges against a limit, so each construction stops in the same way. After it come Hopcroft's minimization (`classes`),
+and sets of states as whole numbers, which are faster to join and to compare than Python's sets.
+"""
 
 from __future__ import annotations
 

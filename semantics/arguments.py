@@ -1,4 +1,9 @@
-"""Check the arguments of public functions. An argument of a wrong kind raises IllFormed, which names it."""
+"""Check the arguments of public functions. An argument of a wrong kind raises IllFormed, which names it.
+
+First the checks (`require_kind`, `require_whole`) and their suggestions (`did_you_mean`). Then `Budget`, the limits of
+one computation: its clock is a context variable, so nested calls share the time that the outermost call got, and loops
+only call `check_time`. Last the selection strategies, and the readings of what a definition leaves open.
+"""
 
 from __future__ import annotations
 

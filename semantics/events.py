@@ -1,4 +1,9 @@
-"""Streams and matches, which all languages share (tods21, section 4); exports the events of `schemas` too."""
+"""Streams and matches, which all languages share (tods21, section 4); exports the events of `schemas` too.
+
+A `Stream` is a sequence of events with two forms: Python objects and Arrow columns. It is made from one and computes
+the other when it is first needed, because readable evaluators loop over objects and compiled ones over columns. The
+last part observes a schema: the attributes and value types that the events of each type have.
+"""
 
 from __future__ import annotations
 

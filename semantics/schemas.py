@@ -1,4 +1,9 @@
-"""Events, and the schemas that they fit (tods21, section 4)."""
+"""Events, and the schemas that they fit (tods21, section 4).
+
+A `Schema` says which attributes the events of a type have, of which value types, and how times may follow each other.
+Queries are checked against it before any event is read. An `ObservedSchema` only describes events that were read: an
+attribute that it lacks may still occur later.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Output of commands to the terminal. Characters that could steer a terminal are written as escapes."""
+"""Output of commands to the terminal. Characters that could steer a terminal are written as escapes.
+
+All output goes through `echo`, which escapes them, because texts of queries and files of events come from other people.
+`prepare_streams` first makes the standard streams usable whatever they are: files, pipes, terminals or closed. Tables
+and a console for long output come last.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Parse CEL formulas (docs: syntax.md, "CEL"). Errors have their place in the text."""
+"""Parse CEL formulas (docs: syntax.md, "CEL"). Errors have their place in the text.
+
+`_Builder` makes the tree while the text is read: it has a method for each alternative of the grammar beside this
+module, in the grammar's order. Conditions on events are the same in several languages, so their methods are in
+`semantics/parsing.py`. What a grammar cannot express, such as bounds in the wrong order, is checked in these methods.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The syntax of CEQL and its parser, and the formula of CEL that a query stands for (docs/decisions/ceql.md)."""
+"""The syntax of CEQL and its parser, and the formula of CEL that a query stands for (docs/decisions/ceql.md).
+
+A query has a formula of CEL after WHERE, and clauses around it. `CeqlQuery.formula` gives the one formula of CEL with
+the same matches; everything that evaluates, explains or compares CEQL uses that formula. The printer and the parser
+take the spelling of the operators from the table OPERATORS, so that they cannot differ.
+"""
 
 from __future__ import annotations
 

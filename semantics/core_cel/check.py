@@ -1,4 +1,9 @@
-"""Find the variables, the static properties and the problems of a core-CEL formula (cep17, sections 3 and 5)."""
+"""Find the variables, the static properties and the problems of a core-CEL formula (cep17, sections 3 and 5).
+
+The first part computes sets of variables as the paper defines them (`free`, `bound`, `defined`). The second part is
+built on them: whether a formula is unary, well-formed, safe or in LP-normal form, and which comparisons its schema
+rules out. Nothing here changes what a formula means.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Parse EQL, and check the rules that its grammar does not express; errors name their place in the text."""
+"""Parse EQL, and check the rules that its grammar does not express; errors name their place in the text.
+
+`_EqlBuilder` makes the tree, with a method for each alternative of the grammar. The second part holds the rules that
+Elastic checks after parsing, such as equal numbers of keys in all steps, and the comparison with a schema. They are
+apart because a tree may also be built without a text, and must pass the same checks.
+"""
 
 from __future__ import annotations
 

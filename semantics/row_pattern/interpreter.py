@@ -1,4 +1,9 @@
-"""Evaluate a clause as defined: partition the table, search for matches within a budget, and make the output."""
+"""Evaluate a clause as defined: partition the table, search for matches within a budget, and make the output.
+
+The search itself is in `denote.py`; here are the steps around it, in the standard's order: partitions, their order, the
+search with AFTER MATCH SKIP, and then one or all rows per match. `RowOutput` makes the rows of the answer; hypotheses
+about engines derive from it to change one step.
+"""
 
 from __future__ import annotations
 

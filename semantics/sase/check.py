@@ -1,4 +1,9 @@
-"""Check a query of SASE+: its form, and its types by the schema of the input and the results of its own queries."""
+"""Check a query of SASE+: its form, and its types by the schema of the input and the results of its own queries.
+
+The first part computes the types of all streams, from the input to each query's results, and reports terms that do not
+fit them. The second part reports what is wrong whatever the stream is. A query without problems is remembered, because
+evaluators, explanations and deciders all require it to be well-formed.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Read the clauses of a query off its tree, for the reference evaluator and the checks of well-formedness."""
+"""Read the clauses of a query off its tree, for the reference evaluator and the checks of well-formedness.
+
+Both ask the same small questions: which components are negated, which strategy a variable has, which conjuncts mention
+it. Then come the graph of streams that queries make and read, and the table of constructs. From this table follow the
+features of the suite, and which queries SQL-TS and Cayuga could not express.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Compute the results of queries: the result events that RETURN makes of matches (sase07, sections 2.1 and 2.2)."""
+"""Compute the results of queries: the result events that RETURN makes of matches (sase07, sections 2.1 and 2.2).
+
+The bindings of one block come from a `Finder`, such as the definition in `denote.py`; everything after them is here, in
+the order of the clauses: HAVING, NON-OVERLAP, RETURN, UNION and composition. `automata/nfab/evaluators.py` does the
+same for the faster evaluators. It was written from the papers a second time, so that the two can be compared.
+"""
 
 from __future__ import annotations
 

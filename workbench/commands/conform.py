@@ -1,4 +1,9 @@
-"""`cerify conform`: put an engine under test with the conformance suite."""
+"""`cerify conform`: put an engine under test with the conformance suite.
+
+The class of arguments has all options; `conform_command` chooses the engine and the suite, runs `conformance/run.py`,
+and prints or writes the report. The other commands about engines follow: `engines` lists them, `identify` infers an
+engine's semantics by questions, `trend` compares stored runs.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""`cerify demo`: queries over a year of flights, a conformance run of the built-in engine, one report."""
+"""`cerify demo`: queries over a year of flights, a conformance run of the built-in engine, one report.
+
+The queries are in `examples/flights.py`; here they are run with a progress bar, on Esper too if Java and Maven are
+installed. Then the conformance suite tests the built-in evaluator. If Esper is missing, the report says why.
+"""
 
 from __future__ import annotations
 

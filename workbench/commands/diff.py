@@ -1,4 +1,9 @@
-"""cerify diff: find the rules of a folder whose meaning changed, each with a log that shows it."""
+"""cerify diff: find the rules of a folder whose meaning changed, each with a log that shows it.
+
+Rules are paired by their id, or else by their path, and each pair is compared by the decider of its language. A changed
+text with the same meaning is not reported, which a comparison of texts cannot offer. Rules that cannot be read are
+listed with file and line, and do not stop the others.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""`cerify engine`: serve one of the built-in evaluators over the engine protocol."""
+"""`cerify engine`: serve one of the built-in evaluators over the engine protocol.
+
+`serve` is the loop that reads a line and answers it; adapters for other engines call it with their own functions. An
+error in one request becomes an answer, so that the next request is still served. The compiled loops are prepared before
+the first request, because compiling them would count against its time limit.
+"""
 
 from __future__ import annotations
 

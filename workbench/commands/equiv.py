@@ -1,4 +1,9 @@
-"""cerify equiv: decide whether two queries are equivalent, or the left is contained in the right, on all streams."""
+"""cerify equiv: decide whether two queries are equivalent, or the left is contained in the right, on all streams.
+
+The command only reads two queries and options; the languages' deciders compare them. Most of the module turns a verdict
+into text or JSON: the proof, or a stream with the matches of each side. `cerify verify`, which checks a stored
+certificate, is at the end.
+"""
 
 from __future__ import annotations
 

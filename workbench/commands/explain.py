@@ -1,4 +1,9 @@
-"""cerify explain: explain why something matched, or why it did not; cerify misses: how far each start came."""
+"""cerify explain: explain why something matched, or why it did not; cerify misses: how far each start came.
+
+What an explanation contains is decided by the explainer of the language (`explanations/`); here it is asked for and
+printed. `cerify draw` and `cerify step`, which show a query's automaton and its work on a stream, are in this module
+because they take the same query and events.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""cerify funnel: count how many keys reach each step, and show where the others stop."""
+"""cerify funnel: count how many keys reach each step, and show where the others stop.
+
+`funnels.py` counts; this module turns options into one call of `funnel` and prints tables, JSON or a drawing. The
+drawing is made here as plain SVG, because bars need no layout by Graphviz.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""`cerify fuzz`: compare an engine, or a built-in evaluator, with the semantics on random cases."""
+"""`cerify fuzz`: compare an engine, or a built-in evaluator, with the semantics on random cases.
+
+Read it in four parts: how a disagreement is printed, campaigns on Spark, streams of one query, and the options with the
+command. Cases are made and compared in `conformance/campaigns.py`; one loop serves engines and built-in evaluators. The
+wrong answers of an earlier run (--known) do not count.
+"""
 
 from __future__ import annotations
 

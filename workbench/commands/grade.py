@@ -1,4 +1,9 @@
-"""cerify grade: list exercises, and mark single answers and sheets of answers."""
+"""cerify grade: list exercises, and mark single answers and sheets of answers.
+
+`grade/grading.py` compares an answer with the exercise's and finds the hint. Here are the forms in which answers arrive
+(one formula, a sheet, a folder of sheets) and results leave (text, JSON, CSV, pages). One sheet that cannot be read
+does not stop the marking of the others.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""cerify match: print the matches of a query over a file of events."""
+"""cerify match: print the matches of a query over a file of events.
+
+Matches are printed while they are found, so that a long stream shows its first ones at once. With `--output rows` the
+whole table is needed first. The last part is `cerify count`, which takes the same options and lists nothing.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Command options as dataclass fields, so that the name, the type and the help of an option are in one place."""
+"""Command options as dataclass fields, so that the name, the type and the help of an option are in one place.
+
+`takes` makes a click command from a dataclass, so a command receives one typed object instead of twenty parameters.
+Options that several commands share, such as those for files of events, are a dataclass of their own that others include
+with `group`. Progress bars and early results of long commands are at the end.
+"""
 
 from __future__ import annotations
 

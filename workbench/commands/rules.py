@@ -1,4 +1,9 @@
-"""Read detection rules from files and folders: Sigma in YAML, and EQL in files .eql or TOML with a query."""
+"""Read detection rules from files and folders: Sigma in YAML, and EQL in files .eql or TOML with a query.
+
+All commands on rules read them through `read_rules`, so that a folder means the same to `match`, `diff` and `conform`.
+A file that cannot be read is kept with its reason instead of raising: one bad file must not hide the findings about the
+others. References between Sigma rules are resolved here, since only the folder knows both files.
+"""
 
 from __future__ import annotations
 

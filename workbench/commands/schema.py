@@ -1,4 +1,8 @@
-"""cerify schema: show what files of events contain, and suggest options for reading them."""
+"""cerify schema: show what files of events contain, and suggest options for reading them.
+
+The first part summarizes a stream: types, attributes, ranges, and which attributes may be times. Suggestions are
+guesses from names and values, so the command only prints them as options, and never applies them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""cerify simplify: find a smaller query with the same meaning."""
+"""cerify simplify: find a smaller query with the same meaning.
+
+The search is in `equivalence/rewrite/simplify.py` and, for rules, in `equivalence/eql/decide.py`. Here its result is
+printed with the steps, and the proof is written as a certificate. `cerify check` and `cerify normalize` follow, since
+they also transform or judge one query without a stream.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""cerify vectors: write streams on which every wrong implementation of bounded size gives a wrong answer."""
+"""cerify vectors: write streams on which every wrong implementation of bounded size gives a wrong answer.
+
+Each kind of query has a generator of tests of its own: formulas of CEL a complete test of bounded size, rules and
+clauses tests that detect single changes. The command chooses the generator. Tests of formulas are written as cases for
+`cerify conform --suite`, other tests as lines of logs or tables.
+"""
 
 from __future__ import annotations
 

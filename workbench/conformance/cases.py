@@ -1,4 +1,9 @@
-"""The conformance suite: cases as data, a JSON object per line."""
+"""The conformance suite: cases as data, a JSON object per line.
+
+A line is checked when it is loaded: its matches are computed again by the reference evaluator, so a suite cannot
+contradict the semantics. Then come queries as trees in JSON, for adapters without a parser, and the claims of an
+engine: which operators it says that it supports, or which its skipped cases suggest.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The data of a conformance run: cases, their results, and the defects found."""
+"""The data of a conformance run: cases, their results, and the defects found.
+
+What runs engines makes these objects, and what reports reads them. The second half says in words how an answer is
+wrong. All reports take their sentences from there, so that text, HTML and JUnit agree.
+"""
 
 from __future__ import annotations
 

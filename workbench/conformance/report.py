@@ -1,4 +1,8 @@
-"""Reports of a conformance run: JSON, text, HTML, JUnit, and comparisons with stored runs."""
+"""Reports of a conformance run: JSON, text, HTML, JUnit, and comparisons with stored runs.
+
+Each format is a function of a `Report` alone and runs nothing, so a stored run can be printed again. JSON comes first,
+because the other formats show a part of it. `cerify trend` compares the JSON of stored runs at the end.
+"""
 
 from __future__ import annotations
 

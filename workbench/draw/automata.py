@@ -1,4 +1,9 @@
-"""Automata as diagrams: complex event automata of CEL, deterministic ones of event expressions, NFA^b of SASE+."""
+"""Automata as diagrams: complex event automata of CEL, deterministic ones of event expressions, NFA^b of SASE+.
+
+Each kind of automaton has a function that makes a `Diagram`; layout and output are in `diagram.py`, and know no
+automata. Parallel arrows are merged, and events without a name in the query are one label (`other`), because a drawing
+with an arrow for each minterm cannot be read. The last part writes HOA, for other tools.
+"""
 
 from __future__ import annotations
 

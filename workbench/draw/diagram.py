@@ -1,4 +1,9 @@
-"""The contents of a drawing of any automaton, and its layout and text by Graphviz."""
+"""The contents of a drawing of any automaton, and its layout and text by Graphviz.
+
+`dot` writes a diagram for Graphviz. For SVG, Graphviz computes only positions; shapes and texts are drawn here, so that
+they escape what a query contains, follow dark mode, and are the same on each machine. The HTML pages of all reports are
+made here too.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Draw a stream as a timeline, with complex events marked on it, as inline SVG."""
+"""Draw a stream as a timeline, with complex events marked on it, as inline SVG.
+
+First the drawing: cards for events in a row, and below them a line of dots for each match. Positions that no line
+mentions are left out, because a stream may have millions. Then the functions that make these rows from a stream and its
+matches.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Explain CEL matches: why a set of positions is a match or not, or why each match of a stream is one."""
+"""Explain CEL matches: why a set of positions is a match or not, or why each match of a stream is one.
+
+A match is explained by its derivation by the clauses of the definition; a set of positions that is not a match, by the
+smallest changes that would make it one (`cel_rejection.py`). Both ask the interpreter for the truth, so an explanation
+cannot contradict the semantics. The last part warns about PARTITION BY across keys.
+"""
 
 from __future__ import annotations
 

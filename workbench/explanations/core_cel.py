@@ -1,4 +1,9 @@
-"""Explain core-CEL matches: derivations of a match, and reasons why positions are not a match."""
+"""Explain core-CEL matches: derivations of a match, and reasons why positions are not a match.
+
+Derivations come first, then reasons: a smallest set of conditions and strategies without which the positions would be a
+match. It is kept apart from the explanations of CEL, since cep17 assigns one event to a variable and so has other
+derivations.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Explain event expressions: their occurrences at an event, or why there are none, as JSON and as text."""
+"""Explain event expressions: their occurrences at an event, or why there are none, as JSON and as text.
+
+An occurrence is a tree of smaller occurrences, as the interpreter finds it. Why there is none is not the opposite of
+such a tree: `absences` follows only the operands that fail, from the whole expression down. Then both become JSON and
+steps of the common form.
+"""
 
 from __future__ import annotations
 

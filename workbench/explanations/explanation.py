@@ -1,4 +1,9 @@
-"""Explanations of any language as data (steps, parts, listings), and their conversion to text, JSON and pages."""
+"""Explanations of any language as data (steps, parts, listings), and their conversion to text, JSON and pages.
+
+First the words for values, conditions and windows that all languages use. Then the data: an explainer makes an
+`ExplanationView`, and one function for each format writes it, so a new language gets text, JSON and pages without code
+of its own. Last the base classes of explainers.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Explain SASE+ matches: the run that makes events a match, step by step, or the step that no run can make."""
+"""Explain SASE+ matches: the run that makes events a match, step by step, or the step that no run can make.
+
+A match is a run of the NFA^b of sase07, and is shown as its moves. If there is no run, the run that comes farthest is
+shown with the step that fails. Then restrictions are left out one after the other, to find the smallest set that
+prevents a match.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Axes: the independent questions on which engines differ, each with its possible answers."""
+"""Axes: the independent questions on which engines differ, each with its possible answers.
+
+A hypothesis is a value for each axis, and an `Interpretation` evaluates queries under it; all languages share the axes
+of reporting and of conditions, which come first. Then the questions that tell values apart: templates of queries with
+short streams, in stages: the questions of a stage do not depend on the axes of later ones.
+"""
 
 from __future__ import annotations
 

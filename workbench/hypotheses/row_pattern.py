@@ -1,4 +1,9 @@
-"""Hypotheses about MATCH_RECOGNIZE: engines that change one step of the definition and keep the others."""
+"""Hypotheses about MATCH_RECOGNIZE: engines that change one step of the definition and keep the others.
+
+A `Departure` replaces single steps of the reference evaluator, such as the order of labellings or the frame of a
+function, and keeps the rest. So an axis costs a few lines, and the default values give the reference evaluator itself.
+The questions for each axis are at the end.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The registry of languages by name. Each language is imported when it is first used."""
+"""The registry of languages by name. Each language is imported when it is first used.
+
+A loader for each built-in language imports its module by an import statement, so that an editor can follow it. Other
+packages add languages by entry points, which are read only for names that are not built in, since reading them takes 20
+ms.
+"""
 
 from __future__ import annotations
 

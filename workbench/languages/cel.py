@@ -1,4 +1,9 @@
-"""CEL (tods21) as a plug-in."""
+"""CEL (tods21) as a plug-in.
+
+Its six parts, in the order of `Language`: syntax, evaluators, explanations, cases, deciders, hypotheses. Each method
+only imports and calls what does the work, so this module is the map from a feature of CEL to its code. At the end,
+LANGUAGE names for each evaluator the function that makes it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""CEQL, the language of the engine CORE, as a plug-in. Every query is evaluated by its formula of CEL."""
+"""CEQL, the language of the engine CORE, as a plug-in. Every query is evaluated by its formula of CEL.
+
+So evaluators, explanations and deciders delegate to those of CEL; only the syntax, the cases and the consumption policy
+(CONSUME BY) are CEQL's own.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""core-CEL (cep17) as a plug-in."""
+"""core-CEL (cep17) as a plug-in.
+
+Its six parts are in the order of `Language`. Events in batches are read by the evaluators of CEL, which get the
+translation of the formula (`_in_cel`); if there is none, the reason is returned as `Unsupported`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""EQL, Elastic's Event Query Language, as a plug-in."""
+"""EQL, Elastic's Event Query Language, as a plug-in.
+
+Its six parts are in the order of `Language`. Rules are evaluated by the definition, by a machine that reads one event
+after the other, or on columns; `_why_not` and `_why_not_compiled` say which rules the latter two refuse. `check_rule`
+finds a rule that fires on no log, and the conditions that contradict each other.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Event expressions (vldb92) as a plug-in."""
+"""Event expressions (vldb92) as a plug-in.
+
+Its six parts are in the order of `Language`. An expression takes place at single events, so a match is one position,
+and its automaton is an ordinary deterministic one. Attribute variables range over all values; such expressions have an
+automaton for each value.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""SQL's MATCH_RECOGNIZE (ISO/IEC 9075-2) as a plug-in."""
+"""SQL's MATCH_RECOGNIZE (ISO/IEC 9075-2) as a plug-in.
+
+Its six parts are in the order of `Language`. The answer of a clause is a table, so the evaluators make rows besides
+matches. The dialects of databases differ in syntax and in readings of the standard; both are options of the query here,
+not languages of their own.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""SASE+ (sase07, icde08) as a plug-in."""
+"""SASE+ (sase07, icde08) as a plug-in.
+
+Its six parts are in the order of `Language`. Methods check first that a query is well-formed, because the papers define
+only such queries. Two SASE+ queries are compared by their translations to CEL, since there is no decider for SASE+
+itself.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Sigma, detection rules with correlations, as a plug-in."""
+"""Sigma, detection rules with correlations, as a plug-in.
+
+Its six parts are in the order of `Language`. An alert is a match with the rule and its group as results. Rules are
+compared, simplified and tested by `equivalence/sigma.py`; few of them have a translation to CEL, because a correlation
+counts events, or distinct values, in a window.
+"""
 
 from __future__ import annotations
 

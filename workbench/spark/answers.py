@@ -1,4 +1,9 @@
-"""Compute the answer of a worker for the rows of some keys: the matches in each key's stream, with its key and ids."""
+"""Compute the answer of a worker for the rows of some keys: the matches in each key's stream, with its key and ids.
+
+A worker gets the rows of many keys, sorted by key. `OneByOne` evaluates each key by itself; `Together` evaluates many
+small streams in one pass, because starting an evaluator for each of a million short keys costs more than the matching.
+Rows that cannot be events are set aside with a reason, or raise.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Find the matches of a query over a data frame, with a stream for each key and a task for each partition of data."""
+"""Find the matches of a query over a data frame, with a stream for each key and a task for each partition of data.
+
+`match` plans on the driver and reads no row: it parses the query, finds the columns, and gives each task a plan that
+can be pickled. `answers.py` runs on the workers. A frame without keys is one stream, which no cluster can split in this
+way; `chunks.py` treats it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Find the columns of a data frame that a query needs; only these are read and shuffled."""
+"""Find the columns of a data frame that a query needs; only these are read and shuffled.
+
+An attribute of a query may be a column, a field of a struct, or a path; `fields` names them all, and errors suggest
+near names. The columns of type, time, order and key may be given as expressions, which become columns first. The last
+part warns on the driver about comparisons that no row can satisfy.
+"""
 
 from __future__ import annotations
 

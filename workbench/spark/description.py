@@ -1,4 +1,8 @@
-"""Describe how a query would run over a data frame: the tasks, what is shuffled, and what is kept. No row is read."""
+"""Describe how a query would run over a data frame: the tasks, what is shuffled, and what is kept. No row is read.
+
+The description comes from the same plan that `match` would run, so the two agree. `key_costs` is the exception: it runs
+the query and measures each key, to find the keys that make a task slow.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Evaluate SQL's MATCH_RECOGNIZE over a data frame, because Spark SQL has no such clause."""
+"""Evaluate SQL's MATCH_RECOGNIZE over a data frame, because Spark SQL has no such clause.
+
+Partitions are the keys: a task gets whole partitions and evaluates many of them at once on the columns. The second half
+makes the output schema on the driver, where Spark needs it before any row is read.
+"""
 
 from __future__ import annotations
 

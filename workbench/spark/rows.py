@@ -1,4 +1,9 @@
-"""Evaluate a query over one stream of Arrow tables (a run), and make the table of its matches."""
+"""Evaluate a query over one stream of Arrow tables (a run), and make the table of its matches.
+
+A `SparkRun` is what a worker does with the events of a stream; then come the rows that are read into events, with all
+checks, and those that are set aside. Tasks gather small batches of rows first, because Arrow's cost for each batch is
+high.
+"""
 
 from __future__ import annotations
 
