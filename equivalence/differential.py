@@ -139,7 +139,10 @@ def _verdict(evaluator: Evaluator, phi: Query, stream: Stream, output: Output) -
 
 
 def answer(evaluator: Evaluator, phi: Query, stream: Stream, output: Output) -> Answer:
-    """Return the answer of an evaluator. Raises Unsupported, BudgetExceeded, GiveUp; other failures are answers."""
+    """Return the answer of an evaluator: its matches, or a text for a failure such as a crash or a time-out.
+
+    Raises Unsupported, BudgetExceeded, GiveUp.
+    """
     try:
         return frozenset(evaluator(phi, stream, output))
     except (Unsupported, BudgetExceeded, GiveUp):
@@ -591,7 +594,7 @@ FORMAT = "cerify-campaign"
 
 
 class Checkpoint:
-    """The finished cases of a campaign in a file, which is read first and then extended."""
+    """A file with the finished cases of a campaign. Opening it reads these cases; then new ones are added."""
 
     def __init__(self, path: Path, plan: CampaignPlan, name: str) -> None:
         """Open the file of this campaign, or create it. name: what is tested.
@@ -677,7 +680,7 @@ def _line(obj: dict[str, Any]) -> bytes:
 
 
 def _header(plan: CampaignPlan, name: str) -> dict[str, Any]:
-    """Return the values on which the cases and answers depend.
+    """Return the options of a campaign on which its cases and answers depend.
 
     They do not include the number of cases, so that a file can be extended by more cases.
     """

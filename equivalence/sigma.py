@@ -421,7 +421,7 @@ class LogSearch:
         return tuple(draft.after(min(draft.gap, gap)) for draft in drafts)
 
     def _draft_near(self, rule: sigma.SigmaCorrelation) -> Iterator[Drafts]:
-        """Yield events that nearly satisfy a condition: one event too many, the halves of a sum, values around a
+        """Yield planned events that nearly satisfy a condition: an event too many, half of a sum, values around a
         percentile.
         """
         if rule.kind == "value_percentile":
@@ -528,7 +528,7 @@ class LogSearch:
         return n + 1 if name in self._bounds_compared else f"v{n}"
 
     def _values_of(self, name: str, n: int) -> list[Value]:
-        """Return values for which the conditions on a field look.
+        """Return values that the conditions on a field look for.
 
         For patterns, regular expressions and networks this is a different value for each n. The constants follow,
         starting with the n-th.
@@ -1538,10 +1538,10 @@ CONVERTED = "[converted]"
 
 
 def _coercions(query: sigma.SigmaQuery) -> Iterator[tuple[str, sigma.SigmaQuery, dict[str, Coercion]]]:
-    """Yield the conversions that a database makes before it compares or adds, each in one place of the rules.
+    """Yield the conversions that a database may make before it compares or adds, each in one place of the rules.
 
-    Each has a description, the query with copies of fields in this place, and for each of these fields the function
-    that converts it. Other places, such as groups, keep the fields as they are.
+    Each comes with a description, the query with copies of fields in this place, and for each of these fields the
+    function that converts it. Other places, such as groups, keep the fields as they are.
     """
     for rule in sigma.rules_of(query):
         changed: list[tuple[str, Any, dict[str, Coercion]]] = []
@@ -1608,7 +1608,7 @@ def _in_lower_case(value: Value) -> Value:
 def _coercing_judges(query: sigma.SigmaQuery) -> Iterator[tuple[str, Judge]]:
     """Yield a description of each set of conversions, with a judge that makes them.
 
-    The last ones compare addresses as texts that begin like a network.
+    The last judges compare addresses as texts that begin like a network.
     """
 
     def judged(raised: Judge, changes: Mapping[str, Coercion], log: Sequence[Event]) -> list[SigmaAlert]:

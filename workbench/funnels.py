@@ -558,7 +558,7 @@ def _answer(question: FunnelQuestion, source: _Source, ordered: bool = False) ->
 
 @dataclass(frozen=True)
 class _FoundRows:
-    """The rows of a funnel, the values by which its window is measured, and the times that are reported."""
+    """The rows of a funnel, the values by which its window is measured, and the times of its steps."""
 
     rows: KeyedRows
     axis: _Axis

@@ -204,7 +204,7 @@ def _successors(
     parents: dict[Pair, tuple[Pair | None, Letter]],
     known_events: bool,
 ) -> list[Pair]:
-    """Return the pairs after one letter that were not reached before."""
+    """Return the pairs that one letter reaches from a pair and that were not reached before."""
     left, right = automata.after(pair[0]), automata.after(pair[1])
     found = []
     # Sorted, so that of several shortest words the same one is found each time.
@@ -447,8 +447,9 @@ def _in_star(phi: cel.Formula, psi: cel.Formula, schema: Schema | None, budget: 
 
 
 def _sensitive(phi: cel.Formula, found: Separation, automata: MarkedNFA, stream: Stream, budget: Budget) -> NotInStar:
-    """Check with the reference evaluator whether the marked events match on the found stream, and whether they match
-    alone.
+    """Return two streams as evidence: the stream of a separation, and only its marked events.
+
+    The reference evaluator decides on which of the two the marked events are a match.
     """
     C = frozenset(p for p, letter in enumerate(found.word) if automata.marks[letter % len(automata.marks)])
     alone = Stream([stream[p] for p in sorted(C)], stream.schema)

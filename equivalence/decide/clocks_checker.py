@@ -251,7 +251,7 @@ class NestedAutomaton:
 
 
 def _numbers(marks: Marks, begin: str) -> set[int]:
-    """Return the numbers of parts in the marks that start with `begin`."""
+    """Return the numbers of the parts whose marks start with `begin`."""
     return {int(name[len(begin) :]) for name in marks if name.startswith(begin)}
 
 

@@ -120,7 +120,7 @@ def always_bound(phi: Formula) -> frozenset[str]:
 def _join_variables(
     phi: Formula, in_sequence: Callable[..., frozenset[str]], in_all: Callable[..., frozenset[str]]
 ) -> frozenset[str]:
-    """Return the variables that phi binds. The functions combine the variables of the operands of a sequence and of
+    """Return the variables that phi binds. The functions combine the variables of the operands: of a sequence, and of
     ALL.
     """
     below = [_join_variables(psi, in_sequence, in_all) for psi in children(phi)]
@@ -412,7 +412,7 @@ def equated(condition: cel.Condition) -> Equation | None:
 
 
 def groups_of(formulas: Iterable[Formula]) -> list[frozenset[str]]:
-    """Return the sets of attributes, two or more, that the filters of some formulas compare with each other."""
+    """Return the sets of two or more attributes that the filters of some formulas compare with each other."""
     found: list[frozenset[str]] = []
     for phi in formulas:
         for atom in cel.atoms(phi.condition) if isinstance(phi, cel.Filter) else ():
@@ -1406,7 +1406,7 @@ def _zone(value: Value | None, last: Value | None, widths: Sequence[Width]) -> i
 
 
 def _value_at(distance: Fraction, is_time: bool, whole: bool, value_type: ValueType | None) -> Value:
-    """Return the value at this distance above the least value."""
+    """Return the value of an attribute that is this distance above its least value."""
     if is_time:
         return datetime(2024, 1, 1, tzinfo=UTC) + timedelta(microseconds=int(distance * 10**6))
     return int(distance) if whole or value_type == "int" else float(distance)

@@ -113,9 +113,9 @@ class ClausePair:
         return all(q.skip.to == "next row" or longest(q.pattern) <= 1 for q in (self.left, self.right))
 
     def labels(self, level: Level) -> Level:
-        """Return the level on which to compare matches that start at one row.
+        """Return the level at which to compare the matches that start at one row.
 
-        It is "valuations" if AFTER MATCH SKIP depends on the labels of rows.
+        It is "valuations" if AFTER MATCH SKIP depends on the variables of the rows.
         """
         return level if self.left.skip.variable is None else "valuations"
 
@@ -307,7 +307,7 @@ class SymbolicRows:
         return z3.Bool(f"condition {i} {r}") if true else z3.Not(z3.Bool(f"condition {i} {r}"))
 
     def collect_literals(self, word: Word, first: bool, last: bool) -> list[Any]:
-        """Return the literals which say that the rows of a word exist, with conditions true or false as in its letters.
+        """Return the literals that say that the rows of a word exist, and which conditions are true or false in each.
 
         first, last: whether they also say that no row comes before the word, or after it, in the partition.
         """

@@ -150,9 +150,10 @@ class _RunRule:
 def _difference(
     rules: tuple[_RunRule, _RunRule], letters: list[frozenset[int]], windowed: bool, asked: Certificate, budget: Budget
 ) -> str | None:
-    """Follow both rules over all logs of one key; return what refutes the claim, or None. Raises BudgetExceeded.
+    """Follow both rules over all logs of one key; return a sentence that refutes the claim, or None.
 
     If times never decrease, the runs that are too old at an event are those that began first, and they stay too old.
+    Raises BudgetExceeded.
     """
     start: tuple[tuple[Run, ...], tuple[Run, ...]] = ((), ())
     seen, pending = {start}, [start]
@@ -334,7 +335,7 @@ def _without_marks(condition: eql.Condition) -> eql.Condition:
 
 
 def _meaning(test: eql.Condition, context: Any) -> Callable[[Any], Any] | None:
-    """Return what a value must satisfy for a test to be true; None for tests that the solver does not model."""
+    """Return the solver's formula for "the test is true"; None for tests that the solver does not model."""
     match test:
         case eql.EventField():
             return lambda v: z3.And(v[0] == TRUTH, v[3])

@@ -151,7 +151,7 @@ def expanded_filters(query: eql.EqlQuery) -> list[eql.EventFilter]:
 
 
 def expanded_steps(query: eql.EqlQuery) -> list[eql.SequenceStep]:
-    """Return the steps that take an event of a match; `runs=n` makes n steps, and a query without steps is one."""
+    """Return the steps that take an event of a match: `runs=n` gives n steps, a query of a single event one."""
     match query.body:
         case eql.EventFilter():
             return [eql.SequenceStep(query.body)]
@@ -283,8 +283,10 @@ def keyed_logs(
     others = {field.name for one in queries for field in key_fields(one)} - {f.name for f in key_fields(query)}
 
     def log_of(numbers: Sequence[int], rows: Sequence[int], gaps: Sequence[int]) -> list[Event]:
-        """Return a log with the events of these steps. rows: the index of each step. numbers: for each event a number
-        that selects values for the fields of other keys; 0 if there are none.
+        """Return a log with an event for each of these rows of `path`.
+
+        numbers: for each event a number that selects values for the fields of other keys; 0 leaves these fields out.
+        gaps: the time before each event, in microseconds.
         """
         events = []
         for row, number_, time in zip(rows, numbers, accumulate(gaps), strict=True):
@@ -324,7 +326,7 @@ def _gaps_around(queries: Sequence[eql.EqlQuery]) -> list[int]:
 
 
 def _keys_like(value: Value | None) -> tuple[Value | None, ...]:
-    """Return values of a key from which to choose at random: one value twice, another value, and None."""
+    """Return values of this one's type to choose a random key from: one value twice, another value, and None."""
     one, other = KEYS["string" if value is None else value_type_of(value)]
     return (one, one, other, None)
 
@@ -399,7 +401,7 @@ def times_of(moments: Sequence[Moment], window: int, rules: Sequence[SlotFollowe
 def _ages(
     moments: Sequence[Moment], rules: Sequence[SlotFollower]
 ) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """Return the pairs of a first and a later event within the window, and those outside it."""
+    """Return two lists of pairs (first event of a sequence, later event): within the window, and outside it."""
     slots: list[tuple[tuple[int, ...], ...]] = [((),) * (len(rule.steps) - 1) for rule in rules]
     young: list[tuple[int, int]] = []
     old: list[tuple[int, int]] = []
@@ -417,7 +419,7 @@ def _ages(
 def _solve_times(
     number: int, young: list[tuple[int, int]], old: list[tuple[int, int]], window: int
 ) -> list[int] | None:
-    """Return the least times, in the unit of the window; None if there are none."""
+    """Return the least times that satisfy the bounds, in the unit of the window; None if there are none."""
     bounds = [(i, i + 1, 0) for i in range(number - 1)]  # (a, b, d): the time of b is at least d after that of a
     bounds += [(first, event, window + 1) for first, event in old]
     bounds += [(event, first, -window) for first, event in young]
@@ -890,7 +892,10 @@ class _Comparison:
         self, letters: list[EventLetter], key: PartialKey, window: int | None, path: list[tuple[int, int]],
         last: tuple[int, int],
     ) -> Different | None:  # fmt: skip
-        """Return the difference on the log of a path; None if the rules agree because events have a second key."""
+        """Return the difference of the rules on the log of a path.
+
+        Return None if there is none, because the events have a second key (in an array) for which the rules agree.
+        """
         moments = [Moment(letters[n].passes, old) for n, old in (*path, last)]
         times = (
             times_of(moments, window, self._rules_for_times())
@@ -952,7 +957,7 @@ class _Comparison:
         yield from (log for logs in in_turn for log in logs if log is not None)
 
     def _values_by_place(self, query: eql.EqlQuery) -> Iterator[tuple[Value, ...]]:
-        """Yield values for the places of a query's key. Values that conditions distinguish come first."""
+        """Yield values for the fields of a query's key, in order; values that conditions distinguish come first."""
         options: list[list[Value]] = []
         for place in zip_longest(*key_shape(query)):
             names = {field.name for field in place if field is not None}
@@ -999,7 +1004,7 @@ class _Comparison:
 
 
 def _with_all_keys(event: Event, key: PartialKey, log: list[Event]) -> Event:
-    """Return the event with all values of the key fields in a log, so that no event has fewer keys than the others."""
+    """Return the event with every key value of the log in its key fields, so that all events have the same keys."""
     attributes = dict(event.attributes)
     for name in key:
         every = dict.fromkeys(value for one in log for value in values_of(one, name))

@@ -97,10 +97,10 @@ class EventLetter:
 class FilterAlphabet:
     """Finds which of some filters one event can pass together. Each such set of filters is a letter.
 
-    arrays: whether fields may have several values. fixed: the first value of some fields, such as those of the key, in
-    every event. schema: the schema of all events; None if they may be any. With a schema, a field may have several
-    values only if `field[1]` is one of its attributes. values: the meaning of field names; with `own_values_of` an
-    event may lack `event.category`.
+    arrays: whether fields may have several values. fixed: the first value that some fields have in every event, such as
+    the fields of the key. schema: the schema of all events; None if they may be any. With a schema, a field may have
+    several values only if `field[1]` is one of its attributes. values: the function that looks up a field in an event;
+    the function `own_values_of` allows events without a category.
     """
 
     def __init__(
@@ -259,7 +259,7 @@ class FilterAlphabet:
         yield from [] if several is None else [several]
 
     def _may_be_several(self, name: str) -> bool:
-        """Return whether a field may have several values."""
+        """Return whether a field may have several values in one event."""
         allowed = self.schema is None or f"{name}[1]" in self.schema.attributes
         return self.arrays and allowed and self.fixed.get(name, "") is not None
 
@@ -631,7 +631,7 @@ def language_of(test: eql.Condition) -> Language | None:
 
 @dataclass(frozen=True)
 class _FurtherTimes:
-    """Any number of further repetitions of the last pieces of a row, which can be left out next to ANY."""
+    """Any number of further repetitions of the last pieces of a row. It can be left out beside ANY."""
 
     pieces: int
 

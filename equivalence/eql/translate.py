@@ -176,7 +176,7 @@ def _predicate(condition: eql.Condition) -> pred.Predicate:
 
 
 def _joined(parts: Iterable[pred.Predicate], join: Any, unit: pred.Predicate) -> pred.Predicate:
-    """Return the parts joined by Both or Either, without parts that are always true or never true."""
+    """Join the parts by `join` (Both or Either), without those that are equal to `unit`, which change nothing."""
     kept = [part for part in parts if part != unit]
     return _not(unit) if _not(unit) in kept else reduce(join, kept) if kept else unit
 
@@ -490,7 +490,7 @@ class _RowAutomaton:
         return self.plain.keys if self.plain.keys_by_step is None else self.plain.keys_by_step[step]
 
     def _from(self, s: int, t: int) -> rows.Pattern:
-        """Return the rest of the pattern after step s of the run, with the furthest later run at step t."""
+        """Return the pattern of the rows that follow in state (s, t)."""
         self._parts += 1
         if self._parts > MOST_PARTS:
             raise Unsupported("with this many steps the row pattern would be too long; use fewer", self.plain.span)

@@ -224,9 +224,9 @@ class Maker:
         return min(self.rng.choices(self.profile.attributes, k=2), key=lambda attribute: len(attribute[1]))[0]
 
     def _conjunct(self, k: sase.Component) -> pred.Predicate:
-        """Return a clause about one event, or all events, of component k.
+        """Return a condition about one event, or all events, of component k.
 
-        In each part of the clause, the last identifier is on the same edge.
+        In each operand of its OR, the last identifier is about the same events of the component.
         """
         edge: Edge = self.rng.choice(("first", "each", "each", "later", "later", "end")) if k.kleene else "first"
         p = self._atom(k, edge)
@@ -250,7 +250,7 @@ class Maker:
     def _choose_left(
         self, k: sase.Component, edge: Edge, name: str, pool: tuple[Value, ...]
     ) -> tuple[pred.Term, tuple[Value, ...]]:
-        """Return an identifier of component k on that edge, the last one in its condition, and the values it may
+        """Return an identifier of component k for these events of it (`edge`), and the values that the identifier may
         have.
         """
         if edge == "end" and self._share(0.7 * bool(self.profile.aggregated)):
@@ -390,9 +390,9 @@ def stream(rng: Random, profile: SaseProfile, length: int, q: sase.SaseQuery | N
 
 
 def _led(rng: Random, q: sase.SaseQuery, length: int, event: Callable[..., Event]) -> list[Event]:
-    """Return events for the components of the pattern in turn.
+    """Return one event for each component of the pattern, in order; an array gets several.
 
-    An event satisfies its conditions if one is found in a few tries.
+    An event satisfies its conditions if such an event is found in a few tries.
     """
     events: list[Event] = []
     bound: dict[str, list[int]] = {}

@@ -121,7 +121,7 @@ NAMES: dict[type[core.AnyCorePreference], str] = {core.CoreNext: "NXT", core.Cor
 
 
 def keeps_all(phi: core.AnyCorePreference) -> bool:
-    """Return whether the strategy certainly keeps all matches: all have one event, or, under MAX, equally many."""
+    """Return whether the strategy keeps all matches for sure: all have one event or, under MAX, equally many events."""
     events = events_of(phi.phi)
     return events == 1 or (events is not None and isinstance(phi, core.CoreMax))
 
@@ -257,11 +257,10 @@ class _Translation:
         self.made = 0
 
     def alternatives(self, phi: core.Formula, asked: Variables, anchored: bool) -> list[_Alternative]:
-        """Return the alternatives of phi: formulas without OR. asked: the variables that the formula around phi
-        uses.
+        """Return the alternatives of phi: formulas without OR that together have its complex events.
 
-        anchored: whether phi begins where the stream does, so that a strategy compares the same complex events in both
-        languages.
+        asked: the variables that the formula around phi uses. anchored: whether phi begins where the stream does, so
+        that a strategy compares the same complex events in both languages.
         """
         merged: dict[tuple[Variables, PendingConstraints], _Alternative] = {}
         for one in self.clause(phi, asked, anchored) if self.refused is None else ():
@@ -419,7 +418,7 @@ def _filtered(one: _Alternative, condition: core.Condition) -> Iterator[_Alterna
 
 
 def _sequenced(one: _Alternative, two: _Alternative) -> _Alternative:
-    """Return the sequence of two alternatives, with the pending filters whose variables it defines around it."""
+    """Return the sequence of two alternatives, inside the pending filters on variables that the sequence defines."""
     held, pending = one.held | two.held, one.pending | two.pending
     # As soon as its variables are there: a filter that is still pending below a strategy is refused, because without it
     # the strategy would choose from other complex events.

@@ -206,8 +206,8 @@ def _require_stop(
     if n + 1 < len(q.pattern):
         if strategies[n + 1] != how:
             raise Unsupported(
-                f"an array has the strategy {how}, but the component after it has {strategies[n + 1]}: use "
-                f"one strategy",
+                f"an array has the strategy {how}, but the component after it has {strategies[n + 1]}; give both the "
+                "same strategy",
                 q.pattern[n + 1].span,
             )
         return
@@ -215,8 +215,8 @@ def _require_stop(
         return
     if how != "skip_till_any_match" or reading.stream_end == "waits":
         raise Unsupported(
-            "later events decide where an array in last place ends, but a formula cannot see later events (the first A "
-            "is a match on the stream A, but not on A A): add a condition on the last event, or use the reading "
+            "later events decide where an array in last place ends, but a formula cannot see them: the first A is a "
+            "match on the stream A, but not on A A. Add a condition on the last event, or use the reading "
             "last_kleene=every",
             k.span,
         )
@@ -441,10 +441,9 @@ def sase_to_expression(q: sase.Tree, reading: Reading = DECIDED) -> expr.Express
 
 
 def _after(before: expr.Expression | None, phi: cel.Formula, contiguous: bool) -> expr.Expression:
-    """Return an expression for the ends of phi, where phi begins after an event of `before` (directly after, if
-    contiguous).
+    """Return an expression that takes place where phi ends, if phi begins after an event of `before`.
 
-    If `before` is None, phi begins anywhere.
+    contiguous: whether phi begins directly after that event. If `before` is None, phi begins anywhere.
     """
     match phi:
         case cel.EventAtom() | cel.Filter():

@@ -791,7 +791,7 @@ class _RecordedBacktracking(Backtracking):
         run.log.add(places[r], rows, fired, f"{where} {run.log.row_text(places[r])}: {says}")
 
     def _row(self, k: int, state: int) -> StateRow:
-        """Return row k of the labelling, with the labels to try next if the row is given back."""
+        """Return row k of the labelling, with the labels that will be tried next if this label fails."""
         A, r = self.run.automaton, self.start + k
         ways = [way.target for way in self.ahead.possible(A.follow[self.path[k - 1]] if k else A.first, r, r == 0)]
         after = ["the end of the match" if way == ACCEPT else A.variables[way] for way in ways[ways.index(state) + 1 :]]
