@@ -484,10 +484,10 @@ def compare(
     budget: Budget = Budget(),
     order: Order = "any",
 ) -> Bounded | Different | Undecided:
-    """Return whether phi and psi differ on a stream of at most `length` events.
+    """Search all streams of at most `length` events for one on which phi and psi differ.
 
-    one_way: count only matches of phi that psi lacks. order: the order of the times of the stream. All solver calls
-    together take at most SECONDS.
+    Return Different with such a stream, Bounded if there is none, or Undecided. one_way: count only matches of phi that
+    psi lacks. order: the order of the times of the streams. All solver calls together take at most SECONDS.
     """
     deadline = time.monotonic() + min(SECONDS, time_left())
     reached = 0

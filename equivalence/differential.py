@@ -189,10 +189,10 @@ CaseOutcome: TypeAlias = tuple[int, Outcome, Difference | None, str]
 
 @dataclass(frozen=True)
 class Disagreement:
-    """A query and a stream on which the evaluators disagree, as found and shrunk, with both answers to the shrunk case.
+    """A query and a stream on which the evaluators disagree.
 
-    disputed: whether the reference is at fault, because it failed or the second opinion contradicts it. second: that
-    opinion.
+    found: the case as it was found. phi, stream: the shrunk case; left, right: the evaluators' answers to it. disputed:
+    whether the reference is at fault, because it failed or the second opinion contradicts it. second: that opinion.
     """
 
     index: int
@@ -307,7 +307,10 @@ def by_index(d: Disagreement) -> object:
 
 
 class Record(Protocol):
-    """The finished cases of a campaign; see Checkpoint."""
+    """The finished cases of a campaign; see Checkpoint.
+
+    known: for the index of each case, its outcome, and the disagreement if there is one.
+    """
 
     known: dict[int, tuple[Outcome, Disagreement | None]]
 

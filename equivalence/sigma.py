@@ -55,9 +55,12 @@ USERS, HOSTS, SIZES, KINDS = ("ann", "Ann", "bob"), ("h1", "h2"), (0, 1, 2, 5), 
 
 @dataclass(frozen=True)
 class SigmaProfile:
-    """The parameters of random rules: which types of correlations occur, and whether correlations refer to each other.
+    """The parameters of random rules.
 
-    several: whether all correlations have at least two rules, and a group.
+    kinds: the types of correlations. nested: whether a correlation may refer to another. aliases: whether groups may
+    have aliases. ranges: whether a condition may have two bounds. thresholds: the operators of conditions; an operator
+    that occurs twice is chosen more often. detections: whether rules about one event may have further tests. several:
+    whether all correlations have at least two rules, and a group.
     """
 
     kinds: tuple[sigma.CorrelationKind, ...] = sigma.KINDS

@@ -287,7 +287,9 @@ class Certificate:
 
     @property
     def times(self) -> str:
-        """Return the order of times for which the claim is proved, in words that follow "every stream"."""
+        """Return the order of times for which the claim is proved, as a phrase such as " whose times never decrease",
+        or "".
+        """
         order = {"strict": "increase", "non-decreasing": "never decrease", "any": ""}[self.order]
         if not order:
             return ""
@@ -306,9 +308,9 @@ class Certificate:
             raise Unsupported(f"a certificate for {self.language} queries cannot be checked as one for {name} queries")
 
     def require_typed(self, parse: Callable[[str], Any], require_typed: Callable[[Any, Schema], None]) -> None:
-        """Raise ParseError or IllFormed for a query that is no query or does not fit the schema, naming its field.
+        """Raise ParseError if one of the queries does not parse, and IllFormed if it does not fit the schema.
 
-        Raises BudgetExceeded.
+        The message begins with the name of the query's field in the certificate. Raises BudgetExceeded.
         """
         for side, text in (("left", self.left), ("right", self.right)):
             check_time()

@@ -90,7 +90,9 @@ class Pasted:
 
     @property
     def below(self) -> TableSource | None:
-        """Return the source in FROM or WITH that the clause reads instead of the table; None if it reads the table."""
+        """Return the subquery or table in the text that the clause reads; None if the clause reads the file or data
+        frame.
+        """
         return None if self.statement is None else self.statement.below
 
     @property

@@ -231,7 +231,7 @@ NOTHING = CEA(0, (), frozenset(), frozenset())
 def equivalent(
     phi: Formula, psi: Formula, level: Level = "events", schema: Schema | None = None, budget: Budget = Budget()
 ) -> Verdict:
-    """Return whether phi and psi have the same matches at every position of every stream; `level` says what a match is.
+    """Decide whether phi and psi have the same matches at every position of every stream; `level` says what a match is.
 
     The level is complex events, valuations, or only whether there is a match. With a schema only its streams count. The
     answer is Equivalent, Different or Undecided.

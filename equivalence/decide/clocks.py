@@ -222,7 +222,7 @@ class EitherClocked:
 
 @dataclass(frozen=True)
 class FilteredClocked:
-    """An automaton that changes the marks of another one, or refuses events because of their marks.
+    """An automaton that changes the marks of another one (`inner`), or refuses events because of their marks.
 
     change: returns the new marks of an event of a type; None refuses the event. hidden: whether a type of events is
     ignored.
@@ -484,9 +484,9 @@ class ClockedComparison:
 
     both: the two automata side by side. letters: the letters of all types of events. known: the step of an automaton
     that accepts the streams that can exist; it returns None if no such stream continues with the letter. may_end:
-    whether a stream may end in a state of that automaton. widths: the window of each part in ticks. gap: the least
-    number of ticks between two events. visible: maps marks to the marks to compare. registers: the registers of the
-    parts.
+    whether a stream may end in a state of that automaton. widths: the window of each part, in ticks; widest: the widest
+    of all windows. gap: the least number of ticks between two events. visible: maps marks to the marks to compare.
+    registers: the registers of the parts.
     """
 
     both: EitherClocked

@@ -65,8 +65,7 @@ class AttributeOptions:
     def options(self, held: Iterable[int], new: int) -> list[int | None]:
         """Return the values that the event may have: None for absent, LAST_VALUE, a value in a register, or a new one.
 
-        held: the values in registers. new: a number that no register has, for a new value of piece 0; other pieces
-        count down from it.
+        held: the values in registers. new: the number of a new value in piece 0; a new value in piece n is `new - n`.
         """
         if self.is_last:
             return [LAST_VALUE]

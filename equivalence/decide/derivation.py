@@ -288,9 +288,7 @@ def _as_one_event(P: Predicate) -> Predicate:
 
 
 def is_written_so(phi: Formula, psi: Formula, claim: Claim, schema: Schema | None) -> RuleProof | None:
-    """Return a proof of the claim by the rule `same` alone, which compares how expanded formulas are written; None
-    without one.
-    """
+    """Prove the claim by the rule `same` alone, which compares how expanded formulas are written; None if it fails."""
     if key_of(phi, schema) == key_of(psi, schema):
         return RuleProof("same")
     chosen = _chosen_first(phi) if claim == "contained" else None
@@ -664,7 +662,7 @@ def compare_formulas(
     bound: int = 4,
     budget: Budget = Budget(),
 ) -> Verdict:
-    """Return whether psi has all matches of phi and, for the claim "equivalent", no others.
+    """Decide whether psi has all matches of phi and, for the claim "equivalent", no others.
 
     The claim is about every position of every stream (of the schema, if there is one) with times in this order. If the
     claim cannot be decided, all streams of up to `bound` events are searched for a difference.

@@ -188,14 +188,14 @@ ExpressionVerdict: TypeAlias = Equivalent | Contained | Different | Undecided
 def equivalent(
     E: expr.Expression, F: expr.Expression, schema: Schema | None = None, budget: Budget = Budget()
 ) -> ExpressionVerdict:
-    """Return whether E and F take place at the same events of every history, or of every history of the schema."""
+    """Decide whether E and F take place at the same events of every history, or of every history of the schema."""
     return _compared(E, F, "equivalent", schema, budget)
 
 
 def contained(
     E: expr.Expression, F: expr.Expression, schema: Schema | None = None, budget: Budget = Budget()
 ) -> ExpressionVerdict:
-    """Return whether F takes place wherever E does."""
+    """Decide whether F takes place wherever E does."""
     return _compared(E, F, "contained", schema, budget)
 
 

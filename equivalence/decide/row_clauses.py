@@ -57,9 +57,9 @@ class OrderedThreads(NamedTuple):
 class SearchState(NamedTuple):
     """A state of the search between two rows.
 
-    threads: those of both clauses; None before the matches start. known: how many rows of each fact the word ends with
-    (`known_after`). begins: whether the next row is the first of the partition. row_taken: whether the threads have
-    taken a row.
+    threads: for each clause its threads; None before the matches start. known: for each fact, how many of its first
+    rows the word so far ends with (`known_after`). begins: whether the next row is the first of the partition.
+    row_taken: whether the threads have taken a row.
     """
 
     threads: tuple[OrderedThreads, OrderedThreads] | None

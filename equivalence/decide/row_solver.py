@@ -163,8 +163,9 @@ def known_after(
 ) -> frozenset[tuple[int, int]] | None:
     """Return the pairs (fact, n) such that, after another row, the word ends with the first n rows of the fact.
 
-    Return None if the word now contains all rows of a fact, except of facts about the end of a partition. known: the
-    pairs before this row. first: whether this is the first row of the partition.
+    Return None if the word now contains all rows of a fact, because then no table has it; a fact about the end of a
+    partition does not count here. known: the pairs before this row. first: whether this is the first row of the
+    partition.
     """
     begun = known | {(i, 0) for i, fact in enumerate(facts) if first or not fact.first}
     longer = {(i, n + 1) for i, n in begun if n < len(facts[i].rows) and facts[i].rows[n] <= letter}

@@ -29,9 +29,10 @@ BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class EqlProfile:
-    """The parameters of random queries.
+    """The parameters of random queries: which features of EQL they may have.
 
-    steps: the largest number of steps. conditions: whether filters test more than the category.
+    steps: the largest number of steps. conditions: whether filters test more than the category. missing: whether events
+    may be required to be missing (`![…]`). runs: whether a step may be repeated (`with runs`).
     """
 
     steps: int = 4

@@ -518,7 +518,7 @@ def _node_weight(node: pred.Predicate | pred.Term) -> int:
 
 
 def name_weight(name: str) -> int:
-    """Return the place of a name in the order by length, then by code."""
+    """Return the rank of a name among all names, which are ordered by length, then by their characters."""
     return int.from_bytes(name.encode())
 
 

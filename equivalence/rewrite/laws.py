@@ -67,8 +67,9 @@ class Witness:
 class Law:
     """An equation left = right of schematic formulas. It holds if there is no witness, that is, no counterexample.
 
-    binding: the letters (phi, psi, chi) that stand only for formulas whose matches all have an event. without: pairs of
-    a letter and a variable that the formulas for the letter must not have.
+    level: what both sides have in common, the valuations or only the complex events. reason: why the law is true or
+    false. binding: the letters (phi, psi, chi) that stand only for formulas whose matches all have an event. without:
+    pairs of a letter and a variable that the formulas for the letter must not have.
     """
 
     name: str

@@ -367,7 +367,10 @@ class Sample:
 
 @dataclass(frozen=True)
 class DemoFinding:
-    """The result of an example. The number of matches is exact; found: the first of them, at most KEPT."""
+    """The result of an example.
+
+    total: the exact number of matches. seconds: the time to count them. found: the first matches, at most KEPT.
+    """
 
     example: DemoQuery
     stream: Stream

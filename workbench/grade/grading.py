@@ -284,7 +284,7 @@ Evidence = Literal["decided", "bounded", "tried"]
 class Right:
     """The grade of a right formula.
 
-    length: the greatest length of the streams that were compared; None if equivalence is proved.
+    evidence: which streams were compared. length: their greatest length; None if equivalence is proved.
     """
 
     evidence: Evidence
@@ -295,8 +295,8 @@ class Right:
 class WrongAnswer:
     """The grade of a wrong formula, with a stream that shows the difference.
 
-    wanted, yours: the right matches at position `at` of the stream, and those of the formula. shortest: whether the
-    formula is right on every shorter stream, or on every shorter stream that was tried. mistake: the probable mistake.
+    wanted, yours: the right matches at position `at` of the stream, and those of the formula. evidence: which streams
+    were compared. shortest: whether the formula is right on every shorter one of these. mistake: the probable mistake.
     warnings: the warnings that `cerify match` would give.
     """
 
