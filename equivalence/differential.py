@@ -103,14 +103,14 @@ def judge(
         wrong = verdict.got is not None and (verdict.got != expected or isinstance(expected, str))
         verdicts[name] = replace(verdict, outcome="disagreed" if wrong else verdict.outcome, expected=expected)
     if any(verdict.outcome == "disagreed" for verdict in verdicts.values()):
-        outcome, second = checked(expected, second_opinion, phi, stream, output)
+        outcome, second = classify_disagreement(expected, second_opinion, phi, stream, output)
         for name, verdict in verdicts.items():
             if verdict.outcome == "disagreed":
                 verdicts[name] = replace(verdict, outcome=outcome, second=second)
     return own, verdicts
 
 
-def checked(
+def classify_disagreement(
     expected: Answer, second_opinion: SecondOpinion | None, phi: Query, stream: Stream, output: Output
 ) -> tuple[Literal["disagreed", "disputed"], frozenset[Match] | None]:
     """Return "disputed" if the reference failed or the second opinion contradicts it, else "disagreed".
@@ -387,7 +387,7 @@ def campaign(
     return summary
 
 
-def one_case(plan: CampaignPlan, index: int) -> Summary:
+def run_one_case(plan: CampaignPlan, index: int) -> Summary:
     """Run only the case with this index; return its summary."""
     begun = time.monotonic()
     outcome, found, reason = compare(plan, *plan.case(index))
@@ -452,7 +452,7 @@ def shrunk(
             return False
         if failure_form(got) != forms[1] or got == expected:
             return False
-        outcome, second = checked(expected, plan.second_opinion, phi, stream, output)
+        outcome, second = classify_disagreement(expected, plan.second_opinion, phi, stream, output)
         if outcome != best.outcome:
             return False
         best = replace(best, expected=expected, got=got, second=second)

@@ -125,7 +125,7 @@ JUDGES: dict[str, Callable[[], object]] = {
     "bindable": lambda: normal_forms.bindable(NOVEL),
     "IN pushed down": lambda: normal_forms.bound(NOVEL, "X", None),
     "renamed": lambda: normal_forms.renamed(NOVEL, "A", "X"),
-    "without matches": lambda: [*simplify.of_nothing(NOVEL)],
+    "without matches": lambda: [*simplify.simplify_nothing(NOVEL)],
     "inside it": lambda: [*simplify.places(NOVEL)],
     "core-CEL": lambda: to_core_cel(NOVEL),
     "reach": lambda: plan._reach(NOVEL, [None, None], True),

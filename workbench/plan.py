@@ -202,7 +202,7 @@ about a second.
 """
 
 
-def takes_loops(evaluator: str | None, events: int) -> bool:
+def prefers_compiled(evaluator: str | None, events: int) -> bool:
     """Return whether to try the compiled evaluator first: no evaluator is named, numba is installed, the stream is
     long.
     """
@@ -307,7 +307,7 @@ class Plan(Generic[F]):
         Also return None if the compiled evaluator does not support the query, or exceeds the budget. Raises
         TooManyMatches.
         """
-        if self.evaluator is None or self.named or not takes_loops(None, len(S)):
+        if self.evaluator is None or self.named or not prefers_compiled(None, len(S)):
             return None
         try:
             return by_loops(self.query, S, self.options)
@@ -348,7 +348,7 @@ def plan(language: Language[F], query: F, schema: Schema | None = None, want: Wa
         raise IllFormed(f"there is no evaluator {want.evaluator!r} of {language.title}; use one of {', '.join(names)}")
     why_not: dict[str, Unsupported] = {}
     ways = (_in_batches, _whole) if want.counting else (_in_batches,) if want.batches else (_whole,)
-    first = (COMPILED,) if want.counting and takes_loops(want.evaluator, want.events) else ()
+    first = (COMPILED,) if want.counting and prefers_compiled(want.evaluator, want.events) else ()
     asked = (*first, *AUTOMATIC) if want.evaluator is None else (want.evaluator,)
     considered = [name for name in asked if name in names]
     for name, prepare in product(considered, ways):

@@ -352,7 +352,7 @@ def satisfiable(phi: cel.Formula, schema: Schema | None = None, budget: Budget =
         return None
 
 
-def vacuous(phi: cel.Formula, schema: Schema | None = None, budget: Budget = Budget()) -> Iterator[Problem]:
+def find_vacuous_parts(phi: cel.Formula, schema: Schema | None = None, budget: Budget = Budget()) -> Iterator[Problem]:
     """Yield a problem for each filter that no event can pass, and for the innermost part that can never match."""
     impossible = list(_impossible_filters(phi, schema, budget))
     yield from impossible

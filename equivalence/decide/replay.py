@@ -109,7 +109,7 @@ SAMPLES: Mapping[ValueType, Sequence[Value]] = {
 """The values of a column, by its type, if no condition compares the column with a constant."""
 
 
-def compared(
+def search_tables(
     left: MatchRecognize,
     right: MatchRecognize,
     claim: Claim,

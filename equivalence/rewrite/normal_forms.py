@@ -129,7 +129,7 @@ def never(phi: core.Formula, x: str | None = None) -> core.Formula:
     return core.CoreFilter(event, core.Unary(event.variable, NEVER))
 
 
-def around(phi: core.CorePlus | core.Strategy, body: core.Formula) -> core.Formula:
+def replace_body(phi: core.CorePlus | core.Strategy, body: core.Formula) -> core.Formula:
     """Replace the body of phi, an iteration or a strategy, by `body`.
 
     The caller ensures that `body` has the same complex events under each valuation; it may define fewer variables.
@@ -325,7 +325,7 @@ def _assume_filter(phi: core.Formula, path: Path, holds: bool) -> core.Formula |
         return below[1 - n] if isinstance(phi, core.CoreOr) else None
     match phi:
         case core.CorePlus() | core.CoreSelection():
-            return around(phi, inside)
+            return replace_body(phi, inside)
         case core.CoreEventAtom() | core.CoreFilter() | core.CoreOr() | core.CoreSeq():
             below[n] = inside
             return with_children(phi, below)
@@ -393,7 +393,7 @@ def _possible(phi: core.Formula) -> core.Formula | None:
             return with_children(phi, found) if len(found) == 2 else found[0] if found else None
         case core.CorePlus() | core.CoreSelection():
             body = _possible(phi.phi)
-            return None if body is None else around(phi, body)
+            return None if body is None else replace_body(phi, body)
         case core.CoreFilter():
             filtered = _possible(phi.phi)
             return None if filtered is None else with_children(phi, [filtered])
@@ -504,7 +504,7 @@ def bindable(phi: cel.Formula) -> Variables:
             assert_never(phi)
 
 
-def spoken_of(condition: cel.Condition) -> Variables:
+def filter_variables(condition: cel.Condition) -> Variables:
     """Return the variables whose events decide whether a filter's condition is true."""
     return frozenset(A for atom in cel.atoms(condition) for A in variables_of(atom))
 
@@ -580,7 +580,7 @@ def _whole(phi: cel.Formula, condition: cel.Condition) -> cel.Formula:
     """Return phi FILTER condition, with the filter pushed down while one operand has all events of the condition's
     variables.
     """
-    L = spoken_of(condition)
+    L = filter_variables(condition)
     if _holds_anyway(condition, bindable(phi)):
         return phi
     match phi:
@@ -767,7 +767,7 @@ def _renamed_in(condition: cel.Condition, A: str, B: str) -> cel.Condition:
 def _looks_at(phi: cel.Formula, A: str) -> bool:
     """Return whether the meaning of phi depends on the events of A inside it."""
     return any(
-        (isinstance(psi, cel.Filter) and A in spoken_of(psi.condition))
+        (isinstance(psi, cel.Filter) and A in filter_variables(psi.condition))
         or (isinstance(psi, cel.And | cel.Project) and A in names(psi))
         for psi in binding_subformulas(phi)
     )

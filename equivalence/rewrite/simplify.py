@@ -102,7 +102,7 @@ def _below(place: Subformula, below: Sequence[Formula], i: int) -> Subformula:
             assert_never(place.psi)
 
 
-def redundant(phi: Formula, level: Level) -> Iterator[Candidate]:
+def find_rewritings(phi: Formula, level: Level) -> Iterator[Candidate]:
     """Yield each formula that one rewriting of a sub-formula gives and that is known to have the same matches at that
     level.
     """
@@ -119,7 +119,7 @@ def _is_looked_at(place: Subformula, A: str) -> bool:
 
 
 def _local(place: Subformula, exact: bool) -> Iterator[Candidate]:
-    yield from of_nothing(place.psi)
+    yield from simplify_nothing(place.psi)
     yield from fewer_conditions(place.psi)
     yield from by_laws(place.psi, exact)
     if isinstance(place.psi, CHAINS) and not place.chained:  # a part of a chain has no other pairs than the whole chain
@@ -153,7 +153,7 @@ def in_chains(psi: Formula, exact: bool) -> Iterator[Candidate]:
             pair = type(psi)(operands[i], operands[j])
             rest = [chi for k, chi in enumerate(operands) if k not in (i, j)]
             place = min(i, j)
-            for name, other in (*of_nothing(pair), *by_laws(pair, exact)):
+            for name, other in (*simplify_nothing(pair), *by_laws(pair, exact)):
                 yield name, reduce(type(psi), [*rest[:place], other, *rest[place:]])
 
 
@@ -183,7 +183,7 @@ def is_nothing(phi: Formula) -> bool:
     return isinstance(phi, cel.Filter) and phi == nothing(phi)
 
 
-def of_nothing(psi: Formula) -> Iterator[Candidate]:
+def simplify_nothing(psi: Formula) -> Iterator[Candidate]:
     """Simplify an operator with an operand that never matches; yield the results, each with the name of the rule."""
     match psi:
         case cel.Or(left, right) if is_nothing(left) or is_nothing(right):
@@ -326,7 +326,7 @@ class _Search:
 
     def _law(self, phi: Formula, level: Level) -> tuple[RewriteStep, Formula] | None:
         """Return the first step that a law allows, and the formula after the step; None if no law applies."""
-        found = next(self._lighter(phi, redundant(phi, level)), None)
+        found = next(self._lighter(phi, find_rewritings(phi, level)), None)
         return None if found is None else (RewriteStep(found[0], phi, found[1], None), found[1])
 
     def _part(
@@ -364,7 +364,7 @@ class _Search:
         Streams that refuted earlier candidates are tried before the formulas are compared.
         """
         known = [(S, self._said(phi, S, level)) for S in witnesses]
-        for by, other in self._lighter(phi, chain(redundant(phi, level), _less(phi, level))):
+        for by, other in self._lighter(phi, chain(find_rewritings(phi, level), _less(phi, level))):
             if other in refused:
                 continue
             refused.add(other)

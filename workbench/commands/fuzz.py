@@ -87,7 +87,7 @@ from cerify.equivalence.differential import (
     by_cause,
     campaign,
     cause,
-    one_case,
+    run_one_case,
 )
 from cerify.languages import language_named
 from cerify.languages.language import DENOTATIONAL, EVALUATORS, Language
@@ -661,7 +661,7 @@ def compared(
     """Run the campaign, or only the case that --case names, and return the summary."""
     known.ask_again(plan)
     if args.only is not None:
-        return one_case(plan, args.only)
+        return run_one_case(plan, args.only)
 
     def cause_of(d: Disagreement) -> str | None:
         return None if known.has(d, plan.language) else str(cause(d, plan.language))

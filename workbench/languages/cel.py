@@ -106,14 +106,14 @@ class CelSyntax(Syntax[Formula]):
         return warnings_across_keys(found, S)
 
     def check(self, query: Formula, schema: Schema | None) -> Checked:
-        from cerify.equivalence.decide.cel import satisfiable, vacuous
+        from cerify.equivalence.decide.cel import find_vacuous_parts, satisfiable
         from cerify.semantics.cel.check import across_keys, beyond_star, is_unary, unused
         from cerify.semantics.cel.denote import find_named_atoms
 
         unary, beyond = is_unary(query), sorted(beyond_star(query))
         written = f"CEL* with {', '.join(beyond)}" if beyond else "CEL*"
         found = problems(query, schema)
-        senseless = [] if found else vacuous(query, schema)
+        senseless = [] if found else find_vacuous_parts(query, schema)
         return Checked(
             {"unary": unary, "star": not beyond, "beyond_star": beyond},
             f"{written}, {_kind(query)}",

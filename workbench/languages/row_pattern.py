@@ -329,7 +329,7 @@ class RowDeciders(Deciders[MatchRecognize]):
 
     def compare(self, left: MatchRecognize, right: MatchRecognize, question: DecisionQuestion) -> Verdict:
         """Decide whether two clauses have the same matches; if that is undecided, try short tables."""
-        from cerify.equivalence.decide.replay import compared, difference_on
+        from cerify.equivalence.decide.replay import difference_on, search_tables
         from cerify.equivalence.decide.row_clauses import compare
         from cerify.equivalence.verdict import Different
 
@@ -345,9 +345,9 @@ class RowDeciders(Deciders[MatchRecognize]):
                 return replace(verdict, certificate=replace(verdict.certificate, level=question.level))
             found = difference_on(verdict.stream, left, right, question.claim, question.level)
             why = "their matches differ, but it is undecided whether matches end at different rows"
-            return found or compared(left, right, *asked, question.bound, question.budget, why)
+            return found or search_tables(left, right, *asked, question.bound, question.budget, why)
         except (Unsupported, BudgetExceeded) as error:
-            return compared(left, right, *asked, question.bound, question.budget, error.message)
+            return search_tables(left, right, *asked, question.bound, question.budget, error.message)
 
     def difference(
         self, left: MatchRecognize, right: MatchRecognize, schema: Schema, budget: Budget = Budget()

@@ -25,11 +25,11 @@ from cerify.equivalence.decide.cel import (
     contained,
     difference,
     equivalent,
+    find_vacuous_parts,
     normal_form,
     satisfiable,
     shortest_match,
     star_form,
-    vacuous,
 )
 from cerify.equivalence.decide.checker import expression_flaw, flaw
 from cerify.equivalence.generate.cel import CORE, EVERYTHING, formula, stream
@@ -689,7 +689,7 @@ def test_a_verdict_on_event_expressions_has_the_sizes_of_their_automata() -> Non
     assert isinstance(contained_api("a and b", "a", languages=("event-expression", "event-expression")), Contained)
 
 
-# ---- vacuous ----
+# ---- vacuous parts ----
 # Filters that no event passes, and formulas without a match.
 
 
@@ -706,7 +706,7 @@ def test_a_verdict_on_event_expressions_has_the_sizes_of_their_automata() -> Non
     ],
 )
 def test_what_can_never_match_is_found_where_it_stands(query: str, place: str) -> None:
-    (problem,) = vacuous(parse(query))
+    (problem,) = find_vacuous_parts(parse(query))
     assert problem.rule == "never"
     assert problem.span is not None
     assert query[problem.span.start : problem.span.end].strip("()") == place.strip("()")
@@ -724,7 +724,7 @@ def test_what_can_never_match_is_found_where_it_stands(query: str, place: str) -
     ],
 )
 def test_what_can_match_is_no_finding(query: str) -> None:
-    assert not list(vacuous(parse(query)))
+    assert not list(find_vacuous_parts(parse(query)))
     assert satisfiable(parse(query)) is True
 
 
@@ -732,10 +732,10 @@ def test_a_schema_decides_what_values_there_are() -> None:
     phi = parse("A FILTER A[x > 3 and x < 4]")
     assert satisfiable(phi, Schema({"A": {"x": "float"}})) is True
     assert satisfiable(phi, Schema({"A": {"x": "int"}})) is False
-    assert [problem.rule for problem in vacuous(phi, Schema({"A": {"x": "int"}}))] == ["never"]
+    assert [problem.rule for problem in find_vacuous_parts(phi, Schema({"A": {"x": "int"}}))] == ["never"]
 
 
 def test_what_is_not_decided_is_none() -> None:
     assert satisfiable(parse("A ; B FILTER A.x = B.x")) is None
     assert satisfiable(parse("MAX(A+ ALL B+ ALL C+)"), budget=Budget(states=3)) is None
-    assert not list(vacuous(parse("A ; B FILTER A.x < B.x AND A.x > B.x")))
+    assert not list(find_vacuous_parts(parse("A ; B FILTER A.x < B.x AND A.x > B.x")))
