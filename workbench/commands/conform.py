@@ -631,7 +631,7 @@ def trend_command(files: tuple[Path, ...], as_json: bool) -> int:
 
     A run with --policy or --reading is compared with the last earlier run with the same choices.
 
-    Exit status: 1 if a case of the last run fails that passed in the run before, 2 on an error, otherwise 0.
+    Exit status: 1 if a case that passed in the previous run fails in the last run, 2 on an error, otherwise 0.
     """
     steps = list(trend([read_stored(path) for path in files]))
     if as_json:

@@ -143,8 +143,8 @@ def equiv_command(args: EquivArguments) -> int:
     )
     if isinstance(verdict, Different) and has_empty_text(verdict.stream) and _empty_is_null(args):
         verdict = Undecided(
-            "the queries differ on streams with an empty text, but Oracle treats an empty text as NULL; whether they "
-            "also differ on streams without empty texts is not known"
+            "the queries differ on a stream with an empty text, which Oracle treats as NULL; whether they differ on "
+            "other streams is not known"
         )
     file = args.certificate_file
     if file is not None and isinstance(verdict, Equivalent | Contained):

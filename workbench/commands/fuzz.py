@@ -328,7 +328,7 @@ def _print_streams_json(name: str, query: str, found: StreamSearch) -> None:
 
 
 def _with_choices(held: Mapping[str, str]) -> str:
-    """Return words for the choices of a policy, to follow what they change; "" if there are none."""
+    """Return the text " with axis=value, ..." for the choices of a policy; "" if there are none."""
     return f" with {', '.join(f'{axis}={value}' for axis, value in held.items())}" if held else ""
 
 

@@ -608,7 +608,7 @@ def _is_set_apart(choices: Choices, for_: Iterable[AnsweredCase], against: Itera
 
 
 def _kinds_apart(for_: Iterable[Case], against: Iterable[Case]) -> tuple[str, str] | None:
-    """Compare the kinds of values in cases for a choice and in cases against it; return both kinds as texts.
+    """Return the kinds of values in cases for a choice, and those in cases against it, both as text.
 
     Return None if some kind is in both.
     """
@@ -865,10 +865,10 @@ def _lead_by_need(
     choices: Choices,
     failing: Sequence[CaseResult],
 ) -> list[Kernel]:
-    """Return the kernels, beginning with one for each choice that only other answers need.
+    """Return the kernels, with one put first for each choice that no kernel needs, because other choices explain them
+    too.
 
-    Two choices may each explain the smallest cases, while other answers need both. Then a failing case that needs the
-    choice is shrunk, the smallest of these cases, and its kernel leads.
+    The new kernel is the smallest failing case that needs the choice, shrunk.
     """
     by_id, leading = {one.case.id: one for one in failing}, list[Kernel]()
     for group in _together(kernels, chosen, choices):

@@ -367,11 +367,11 @@ Part: TypeAlias = tuple[str, ...]
 class Losses:
     """The queries that an engine answered, and the operators of the queries on which it timed out or crashed.
 
-    skips: whether to skip queries that the engine will probably not answer. For such a query, two others with the same
-    operators passed the time limit, or no query with one of its operators, or with a pair of them, was ever answered.
-    It is False while cases are shrunk or drawn, because another case with the same operators may be answered. long: for
-    each set of operators, the size of the smallest query of LONG nodes or more that passed the time limit; a larger one
-    is never run. Such a time-out says nothing about short queries.
+    skips: whether to skip queries that the engine will probably not answer. These are queries with whose operators two
+    others exceeded the time limit, and queries with an operator, or a pair of operators, with which no query was ever
+    answered. It is False while cases are shrunk or drawn, because another case with the same operators may be answered.
+    long: for each set of operators, the size of the smallest query of LONG nodes or more that exceeded the time limit;
+    a larger one is never run. Such a time-out says nothing about short queries.
     """
 
     skips: bool = False

@@ -338,11 +338,11 @@ class Identification:
     def accused(
         self, one: Answered, axes: Iterable[Axis], found: Mapping[str, AxisFinding], unary: bool = False
     ) -> list[str]:
-        """Return those of these axes that concern the outermost operator of a query with an unexplained answer.
+        """Return those of the axes that concern the outermost operator of a query with an unexplained answer.
 
-        An operator inside may have a meaning that no value describes. But if remaining values explain the answers to
-        the operands, asked as queries, the outer operator has this meaning. If they do not, return no axis. unary:
-        return no axis unless the outer operator has one operand.
+        If remaining values explain the answers to its operands, asked as queries, the outermost operator has a meaning
+        that no value describes. If they do not, an operator inside may be the reason: then return no axis. unary:
+        return no axis unless the outermost operator has one operand.
         """
         syntax, operators = self.predictor.language.syntax, self.predictor.interpretation.operators
         phi = syntax.parse(one.question.query)
@@ -991,8 +991,8 @@ class Identification:
         """Return the answers that depend on the value of an axis.
 
         Their questions are about this axis, or about no particular axis. Wrongly predicted answers to questions about
-        this axis are returned too. If there are none of all these, and the axis says which matches are reported, return
-        the answers to any questions that depend on it.
+        this axis are returned too. If none of these exist, and the axis says which matches are reported, return the
+        answers to any questions that depend on its value.
         """
         found = [
             one
@@ -1104,11 +1104,11 @@ def choose_varied(hypotheses: Sequence[Choices], most: int) -> list[Choices]:
 
 
 class Need:
-    """The evidence that is still missing to separate a hypothesis from its rival.
+    """What is still missing to separate a hypothesis from its rival.
 
     CORROBORATING questions must separate the two, with several queries, and for each hypothesis a match that the other
-    lacks. telling: the answered questions that separate the two. queries: their queries. number: their number; a
-    question in `whole` counts once for each event that separates the two.
+    lacks. telling: the answered questions that separate the two. queries: their queries. number: how many of them
+    count; a question in `whole` counts once for each event that separates the two.
     """
 
     def __init__(

@@ -68,8 +68,8 @@ class Choices:
     the choices that no question distinguishes from it. apart: for each accepted choice, a question that would
     distinguish it from the first of these. asked: the answers to further questions. replayed: for each accepted choice,
     the numbers of wrong answers without it and with it. looked: for each axis, the answers to questions that were not
-    selected to separate its values. nearly: the choices that each search found, of which answers may contradict
-    some. settled: the choices accepted so far, which a search that ends early reports.
+    selected to separate its values. nearly: the choices that each search found; answers may contradict some of
+    these. settled: the choices accepted so far, which a search that ends early reports.
     """
 
     language: str
@@ -408,7 +408,9 @@ def answer_of(result: CaseResult) -> AnsweredCase | None:
 
 
 def silent_operators(results: Sequence[CaseResult], least: int) -> list[str]:
-    """Return the operators for whose queries the engine never reports a match, although at least `least` have one."""
+    """Return the operators with which the engine never reports a match, although at least `least` of their queries have
+    one.
+    """
     with_matches: dict[str, int] = {}
     answered: set[str] = set()
     for result in results:

@@ -32,7 +32,7 @@ skipped   it does not claim the feature
 error     it answered with an error
 crashed   its process ended before it answered
 timeout   it did not answer within the time limit
-memory    it was stopped because it passed the memory cap
+memory    it was stopped because it exceeded the memory cap
 protocol  its output is not a valid answer of the protocol
 not_run   it was not run: no restarts are left, or the engine has answered no query with one of its operators
 disputed  its matches are not the expected ones, but cerify contradicts itself about what these are

@@ -268,8 +268,8 @@ def _checked(profile: Any, path: Path) -> tuple[str, dict[str, str]]:
         raise InputError(f'{path} is not a profile: it has no "axes"; `cerify identify --json` writes one')
     if (version := profile.get("profile", PROFILE)) != PROFILE:
         raise InputError(
-            f"{path} is a profile of version {version!r}, but this cerify reads version {PROFILE}: write it "
-            f'again with `cerify identify --json`, or change it to "profile": {PROFILE}, if all its axes still exist'
+            f"{path} is a profile of version {version!r}, but this cerify reads version {PROFILE}: write it again "
+            f'with `cerify identify --json`, or set "profile": {PROFILE} if all its axes still exist'
         )
     language = profile.get("language", DEFAULT)
     known = AXES.get(language) if isinstance(language, str) else None

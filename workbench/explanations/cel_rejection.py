@@ -76,8 +76,8 @@ class BoundedOracle(Interpreter):
             check_time()
         if self._left < 0:
             raise BudgetExceeded(
-                f"an explanation evaluates the definition over every interval, and {len(self.S)} events have too many "
-                "intervals for this formula; explain a shorter stream"
+                f"explaining this formula takes too many steps on a stream of {len(self.S)} events; "
+                "explain a shorter stream"
             )
         return super().meaning(phi, i, j)
 
@@ -477,7 +477,9 @@ def relax(phi: cel.Formula, chosen: Collection[RelaxationPoint], types: Iterable
 
 
 def at_path(phi: cel.Formula, path: Path) -> cel.Formula:
-    """Return the part of a formula at a path of numbers of children."""
+    """Return the part of a formula to which a path leads. path: at each node from the root on, the index of the next
+    child.
+    """
     for number in path:
         phi = children(phi)[number]
     return phi

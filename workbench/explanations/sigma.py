@@ -610,7 +610,7 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
                     yield f"{selection or 'it'} requires {self._test_with_values(condition, event)}"
 
         def excluding(condition: eql.Condition, selection: str | None) -> Iterator[str]:
-            """Yield the parts that make a negated condition true, so that the event fails it."""
+            """Yield the parts of a condition under `not` that the event satisfies, so that `not` is false."""
             selection = selection or names.get(condition)
             match condition:
                 case eql.AnyConditions(parts) if field_there(condition) is None:

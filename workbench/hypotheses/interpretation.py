@@ -776,7 +776,7 @@ class Template:
 class Stage:
     """A step of an identification: these templates make questions about these axes, which are identified together.
 
-    The templates do not depend on the axes of a later stage.
+    The answers to the questions do not depend on axes of later stages.
     """
 
     axes: tuple[str, ...]

@@ -250,7 +250,7 @@ def _kind(phi: Formula) -> str:
     if is_unary(phi):
         return "unary"
     if compilable(phi):
-        return "not unary, since a window compares events; an automaton can count them, so equiv decides it"
+        return "not unary: a window compares events, but an automaton can count events; equiv decides it"
     if isinstance(phi, PerKey) and compilable(phi.phi):
         return "not unary: it looks at the events of one key at a time; equiv decides it against others of that key"
     if is_reducible(phi):

@@ -86,7 +86,7 @@ def seconds_of(events: Sequence[Json], window: Window | None) -> list[float]:
     if times != sorted(times):
         raise NotExpressible("events must be in the order of time")
     if times and times[-1] - times[0] > (datetime.max - EPOCH).total_seconds():
-        raise NotExpressible("times of OpenCEP end in the year 9999")
+        raise NotExpressible("OpenCEP has no times after the year 9999")
     return [time - times[0] for time in times]
 
 

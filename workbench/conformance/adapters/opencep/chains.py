@@ -251,7 +251,7 @@ def translated(tree: Json) -> tuple[list[Alternative], Window | None]:
     found = _alternatives(tree, (f"e{number}" for number in count()))
     labelled = [[bool(leaf.labels) for leaf in one.leaves] for one in found]
     if not all(map(any, labelled)) or (window is not None and not all(map(all, labelled))):
-        raise NotExpressible("a match must keep some of its events, and under a window all of them")
+        raise NotExpressible("PROJECT must keep an event of each match; in a window it must keep all events")
     return found, window
 
 

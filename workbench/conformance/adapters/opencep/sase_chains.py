@@ -73,7 +73,7 @@ def _require_any(tree: Json) -> None:
         if not component["negated"] and strategies.get(component["variable"]) != ("skip_till_any_match", False):
             raise NotExpressible("only skip till any match for all components, without !, is translated")
     if any(conjunct["underlined"] for block in tree["where"] for conjunct in block["conjuncts"]):
-        raise NotExpressible("there are no partitions")
+        raise NotExpressible("underlined conditions, which define partitions, are not translated")
 
 
 def _leaf(component: Json, number: int) -> Leaf:

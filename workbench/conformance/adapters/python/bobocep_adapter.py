@@ -53,7 +53,7 @@ def pattern_of(run: RunMessage, chain: Chain) -> Any:
         run.translate("".join(f".{word}({step.type})" for word in words) + ("  # loop" * (step.most is None)))
     for absence in chain.absences:
         if (absence.after, absence.until) != (0, last) or last == 0:
-            raise Skip("an absence must reach from the first event to the last")
+            raise Skip("an event can be forbidden only from the first event of a match to its last")
         builder.haltcondition(forbidding(run, absence))
     if (window := chain.window) is not None:
         places = {"time": run.seconds, "events": lambda: range(len(run.events))}.get(window.kind)

@@ -57,7 +57,7 @@ def pattern_of(chain: Chain, first: bool) -> dict[str, Any]:
     for span in chain.spans:
         if span.kind in ("time", "events"):
             if span.last != span.first + 1:
-                raise Skip("a window must reach from one step to the next")
+                raise Skip("a window must be on two consecutive steps")
             bound(steps[span.last]["transition_from_previous"], span.width - (span.kind == "events"))
         elif span.kind != "key":
             raise Skip("epigrep has no windows on attributes")

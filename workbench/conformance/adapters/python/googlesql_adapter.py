@@ -53,7 +53,9 @@ def pattern_of(tree: Json) -> str:
 
 
 def accepts_no_rows(tree: Json) -> bool:
-    """Return whether a pattern can match no rows. Raises Skip if that depends on the place, as with anchors."""
+    """Return whether a pattern can match an empty sequence of rows. Raises Skip if that depends on the position, as
+    with anchors.
+    """
     match tree["node"]:
         case "Variable":
             return False

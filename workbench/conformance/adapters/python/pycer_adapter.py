@@ -204,7 +204,7 @@ class DeclaredQuery:
                 if self.kind(tree["left"], types) == "string" and tree["comparator"] not in ("=", "!="):
                     raise skip("strings can only be compared with = and !=")
                 if tree["left"]["node"] == "Constant":
-                    raise skip("the attribute must be on the left")
+                    raise skip("the left side of a comparison must be an attribute")
                 return f"({self.term(tree['left'])} {tree['comparator']} {self.term(tree['right'])})"
             case "InRange" if self.kind(tree["term"], types) == "number":
                 whole = not any(self.kinds.get((t, n["name"])) == "double" for t in types for n in nodes_of(tree["term"]) if "name" in n)

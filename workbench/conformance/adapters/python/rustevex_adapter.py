@@ -29,7 +29,7 @@ def elements_of(chain: Chain) -> tuple[list[dict[str, Any]], str | None]:
     blocked = {until: bounds_of(absence.conditions) for until, absence in guards.items()}
     names = {name for name, *_ in [*ranges, *blocked.values()] if name is not None}
     if len(names) > 1:
-        raise Skip("a token has only one value", LINK)
+        raise Skip("a token has only one value, so all conditions must be on one attribute", LINK)
     elements = []
     for n, (step, (_, low, high)) in enumerate(zip(chain.steps, ranges, strict=True)):
         element: dict[str, Any] = {"match_token": step.type, "min_val": low, "max_val": high}
@@ -51,7 +51,7 @@ def bounds_of(conditions: Any) -> tuple[str | None, float, float]:
         if not isinstance(value, int | float) or isinstance(value, bool) or abs(value) > 2**53:
             raise Skip("values must be numbers", LINK)
         if name not in (None, attribute) or attribute == "time":
-            raise Skip("a token has only one value", LINK)
+            raise Skip("a token has only one value, so all conditions must be on one attribute", LINK)
         name = attribute
         if comparator not in (">=", "<=", "="):
             raise Skip("bounds on values must use >=, <= or =", LINK)

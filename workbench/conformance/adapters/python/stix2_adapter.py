@@ -91,7 +91,7 @@ def observations(run: RunMessage, chain: Chain) -> list[dict[str, Any]]:
     window = chain.window
     times = run.seconds() if window is not None and window.kind == "time" else range(len(run.events))
     if any(early == late for early, late in pairwise(times)):
-        run.translate("-- some observations are of one instant, in which FOLLOWEDBY has no order")
+        run.translate("-- some observations have the same time, and FOLLOWEDBY has no order for them")
     observed = []
     for place, (event, seconds) in enumerate(zip(run.values, times, strict=True)):
         if any(isinstance(value, datetime) for name, value in event.items() if name != "time"):

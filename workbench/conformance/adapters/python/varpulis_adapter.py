@@ -50,7 +50,7 @@ def pattern_of(tree: Json) -> Json:
         pattern["strategy"] = STRATEGIES[block["strategy"]]
         for conjunct in block["conjuncts"]:
             if conjunct["underlined"]:
-                raise Skip("end conditions are not translated", LINK)
+                raise Skip("underlined conditions, which define partitions, are not translated", LINK)
             add_condition(conjunct["condition"], steps, pattern)
     if (window := tree["within"]) is not None:
         if not isinstance(window["amount"], int):
