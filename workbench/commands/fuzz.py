@@ -530,7 +530,7 @@ class FuzzArguments:
         if self.processes is not None and not self.evaluators:
             raise click.UsageError("--processes needs --evaluator: an engine runs in one process of its own")
         if self.spark is not None and self.selection != Selection.ALL.value:
-            raise click.UsageError("--spark does not take --selection: the queries of its profiles have strategies")
+            raise click.UsageError("--spark does not support --selection: its random queries already have strategies")
         if self.policies and (self.spark is not None or self.evaluators or self.consumption != Consumption.NONE.value):
             raise click.UsageError("--policy is only for an engine: leave out --evaluator, --spark and --consumption")
         if self.spark is not None and self.consumption != Consumption.NONE.value:

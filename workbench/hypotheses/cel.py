@@ -84,7 +84,7 @@ SEQUENCE_MEANS = {
 }
 LOOP_MEANS = {
     "all": "any",
-    "omit-nothing": "none that fits may be omitted between the first one taken and the next part",
+    "omit-nothing": "all that fit, from the first one taken up to the next part",
     "contiguous": "adjacent ones",
     "greedy": "the longest only",
     "at-least-two": "two or more",
@@ -92,7 +92,7 @@ LOOP_MEANS = {
     "until-next": "any, up to the first event that can begin the next part",
     "taken-until-next": "all that fit, up to the first event that can begin the next part",
     "never-left": "any, but no further part can follow",
-    "no-gaps": "none that fits may be omitted between the first and the last one taken",
+    "no-gaps": "all that fit, from the first to the last one taken",
     "reported-early": "any, and a match ends with them, without the next part",
     **AT_MOST_SAYS,
 }
@@ -137,8 +137,8 @@ GUARD = Axis(
     "guard",
     ("after", "step", "run"),
     ("filter",),
-    "when a filter applies: to the matches that are found; already when events are taken, if it is on one variable; "
-    "already when events are taken, also if it compares them",
+    "a filter applies: to complete matches; already when events are taken, if it is on one variable; already when "
+    "events are taken, also if it compares them",
 )
 FILTER_CONNECTIVES = Axis(
     "filter-connectives",
@@ -163,8 +163,8 @@ BRACKETS = Axis(
     "brackets",
     ("kept", "dropped"),
     ("cseq",),
-    "brackets in a sequence with `:` say: which parts are found together; nothing, as the steps are taken one by one, "
-    "and `:` only says whether two events taken are neighbours",
+    "brackets in a sequence with `:`: group its steps; are ignored, so that steps are taken one by one, and `:` only "
+    "requires that two events taken are neighbours",
 )
 STRATEGIES = ("strict", "nxt", "last", "max")
 MOST_ALTERNATIVES = 200  # queries that stand for one with OR
@@ -173,8 +173,8 @@ SELECTION_AXES = tuple(map(_selection, STRATEGIES))
 OVERLAP_AND_BACKTRACKING = replace(
     OVERLAP,
     values=(*OVERLAP.values, *BACKTRACKING),
-    says=f"{OVERLAP.says}; no, the one is taken that a regular expression with backtracking finds first, with .* in "
-    "the gaps, and the next one begins after its last event; no, the same with .*? in the gaps",
+    says=f"{OVERLAP.says}; no, they are found one after the other, as by a backtracking regular expression with .* in "
+    "the gaps; no, the same with .*? in the gaps",
 )
 
 STEPS, STEPS_OF_NEIGHBOURS = (
@@ -211,7 +211,7 @@ AXES = axes(
         "spans",
         ("exact", "64-bit"),
         ("within-time", "within-attribute"),
-        "the span of a match: is exact; is computed in 64 bits, where that of distant values wraps around",
+        "the span of a match: is exact; is computed in 64 bits, and overflows for distant values",
     ),
     Axis(
         "partition",
@@ -223,7 +223,7 @@ AXES = axes(
         "partition@unless",
         ("all", "substream"),
         ("partition",),
-        "under PARTITION BY, UNLESS looks for its right side: among all events; among those of the key alone",
+        "under PARTITION BY, UNLESS looks for its right side: among all events; among the events of the same key",
     ),
     Axis(
         "partition@absent",
@@ -252,7 +252,12 @@ AXES = axes(
     OR,
     ALTERNATIVES,
     BRACKETS,
-    Axis("and", ("valuations", "events"), ("and",), "AND: the same valuations on both sides; the same events suffice"),
+    Axis(
+        "and",
+        ("valuations", "events"),
+        ("and",),
+        "AND: requires the same valuation on both sides; requires only the same events",
+    ),
     Axis(
         "all",
         ("as-defined", "disjoint", "one-after-the-other"),
@@ -306,7 +311,7 @@ def separate_queries(phi: cel.Formula, choices: Choices) -> list[cel.Formula]:
     if choices[ALTERNATIVES.name] == "apart":
         queries = list(islice(alternatives(phi), MOST_ALTERNATIVES))
         if len(queries) == MOST_ALTERNATIVES:
-            raise BudgetExceeded(f"a query with OR stands for {MOST_ALTERNATIVES} queries or more")
+            raise BudgetExceeded(f"the ORs of the query stand for {MOST_ALTERNATIVES} queries or more; use fewer ORs")
     if choices[BRACKETS.name] == "dropped":
         # An engine that takes the last event before each one begins with the last step.
         return [without_brackets(query, from_right=choices["seq"] == "next-from-right") for query in queries]
@@ -807,7 +812,8 @@ class CelVariant:
             case cel.PerKey():  # the following formula is then evaluated on another stream
                 if self.another_round(phi.phi) is not None:
                     raise Unsupported(
-                        "an iteration inside PER KEY with a formula after it cannot be predicted", phi.span
+                        "the matches of an iteration at the end of PER KEY, before another step, cannot be predicted",
+                        phi.span,
                     )
                 return None
             case cel.Derived():
@@ -816,7 +822,9 @@ class CelVariant:
                 if self.another_round(left) is None and self.another_round(right) is None:
                     return None
                 raise Unsupported(
-                    "an iteration inside an operand with a formula after it cannot be predicted", phi.span
+                    "the matches of an iteration at the end of OR, AND, ALL or UNLESS, before another step, cannot be "
+                    "predicted",
+                    phi.span,
                 )
             case _:
                 assert_never(phi)
@@ -888,7 +896,7 @@ class CelVariant:
                 parts = (self.satisfies(mu, left), self.satisfies(mu, right))
                 return all(parts) if self.choices["filter-connectives"] == "or-as-and" else any(parts)
             case cel.Named():
-                raise Unsupported("a registered predicate cannot be predicted", condition.span)
+                raise Unsupported("the result of a registered predicate cannot be predicted", condition.span)
             case _:
                 assert_never(condition)
 

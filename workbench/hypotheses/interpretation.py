@@ -253,7 +253,7 @@ def streams_in_order(S: Stream, how: str) -> Iterator[tuple[Stream, Sequence[int
     ties = [list(tied) for _, tied in groupby(sorted(range(len(S)), key=time), time)]
     ways = [list(permutations(tied)) if how == "time-either-way" else [tuple(tied)] for tied in ties]
     if prod(map(len, ways)) > MOST_ORDERS:
-        raise Unsupported(f"events with equal times have more than {MOST_ORDERS} orders")
+        raise Unsupported(f"events with equal times can be put in more than {MOST_ORDERS} orders")
     for way in product(*ways):
         places = list(chain.from_iterable(way))
         yield Stream([S[p] for p in places], S.schema), places
@@ -269,7 +269,7 @@ def moves_events(S: Stream, how: str) -> bool:
     if not times or times.count(None) == len(times):
         return False
     if len({kind(t) for t in times if t is not None}) > 1 or any(t is None or t != t for t in times):
-        raise Unsupported("events whose times cannot be compared have no order")
+        raise Unsupported("the events cannot be sorted by time: some of their times cannot be compared")
     compared: list[Any] = list(times)
     return any(a > b or (a == b and how == "time-either-way") for a, b in pairwise(compared))
 
@@ -514,8 +514,8 @@ class Interpretation:
 ABSENT = Axis(
     "absent",
     ("false", "unknown", "null-equal", "null-unequal", "zero", "error"),
-    says="a comparison with an absent attribute: false; unknown, so that its negation is not true either; absent "
-    "equals absent and differs from all else; absent differs from all, and equals nothing; absent is 0; an error",
+    says="a comparison with an absent attribute: false; unknown, so that its negation is not true either; = is true "
+    "if both are absent, and != if one is; != is true, even if both are absent; absent is 0; an error",
 )
 DIVISION = Axis(
     "integer-division",
@@ -558,7 +558,7 @@ FLOATS = Axis(
 INTEGERS = Axis(
     "integers",
     ("exact", "doubles"),
-    says="integers are compared: as they are; as floating-point numbers, of which two beyond 2^53 may be equal",
+    says="integers are compared: as they are; as floating-point numbers, so that two integers beyond 2^53 may be equal",
 )
 CONSTANTS = Axis("constants", ("exact", "truncated"), says="numbers in a query: are as written; lose their fraction")
 

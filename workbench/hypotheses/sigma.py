@@ -64,8 +64,8 @@ SAYS: dict[str, str] = {
     "the log before the event; all of the log if the events of the group are within the timespan",
     "edge": "events exactly the timespan apart: are together; are not",
     "instant": "events of one time: come in the order of the log; come at once",
-    "alerts": "an alert is raised: at each event with which the condition holds; where it begins to hold; with events "
-    "that no alert has had; at the last event of a group; only the first one of a group",
+    "alerts": "an alert is raised: at each event with which the condition holds; where it begins to hold; where it "
+    "holds for events that no earlier alert has; at the last event of a group; only once for a group",
     "null_groups": "events without a value of a group field: are in no group; are a group",
     "groups": "values of group fields: are compared as they are; without case; are ignored",
     "values": "values that value_count counts: are compared as they are; without case",
@@ -97,60 +97,60 @@ AXES = axes(
         "several-rules",
         ("any-of", "sequence"),
         ("several-counted",),
-        "a count of events of several rules: counts those of any; asks for one of each in their order, and counts the "
-        "last",
+        "a count of events of several rules: counts the events of any rule; requires an event of each rule in their "
+        "order, and counts the last one",
     ),
     Axis(
         "ordered-threshold",
         ("longest", "all-in-order"),
         ("ordered-threshold",),
-        "another condition of temporal_ordered than at least: is about the longest sequence in order; about the rules "
-        "that occur, if all of these do in order",
+        "a condition of temporal_ordered other than gte: counts the rules of the longest sequence in order; counts the "
+        "rules that occur, if all of them occur in order",
     ),
     Axis(
         "threshold",
         ("as-written", "at-least", "one-less"),
         ("other-threshold",),
-        "a threshold: is what it says; is taken for at least, whatever it says; is taken for one less",
+        "a threshold: is as written; is taken for a gte, whatever its operator; is taken for one less",
     ),
     Axis(
         "counted-values",
         ("different", "same"),
         ("value_count",),
-        "value_count: counts different values; counts events of the same value",
+        "value_count: counts different values; counts events with the same value",
     ),
     Axis(
         "constants",
         ("exact", "truncated"),
         ("fraction",),
-        "thresholds: are what they say; lose their fraction",
+        "thresholds: are as written; lose their fraction",
     ),
     Axis(
         "threshold-temporal",
         ("as-written", "all-rules"),
         ("temporal-threshold",),
-        "the condition of a temporal correlation: is what it says; asks for all rules, whatever it says",
+        "the condition of a temporal correlation: is as written; requires all rules, whatever is written",
     ),
     Axis(
         "temporal-default",
         ("all-rules", "one-rule"),
         ("temporal",),
-        "temporal without a condition: asks for all of its rules; for one of them",
+        "temporal without a condition: requires all of its rules; requires one of them",
     ),
     Axis(
         "sample",
         ("rules", "events"),
         ("temporal",),
-        "temporal: asks for different rules within the timespan; for as many events as there are rules, of any of them "
-        "and at any distance, each for one alert",
+        "temporal: requires different rules within the timespan; requires as many events as there are rules, of any "
+        "rules and at any distance, and uses each event for one alert",
     ),
     Axis(
         "sequence",
         ("ends-at-event", "anywhere-in-window", "used-up", "ends-by-event"),
         ("temporal_ordered", "several-counted"),
-        "the order of temporal_ordered: ends at the event; is that of all rules somewhere in the window, those of one "
-        "time in any order, and its number is that of the rules, or else none; ends at the event, and the latest "
-        "events before it are used up by one alert; ends at the event or before it in the window",
+        "a sequence of temporal_ordered: ends at the event; is anywhere in the window, but must have all rules, those "
+        "of one time in any order; ends at the event, and its alert uses up the latest events before it; ends at the "
+        "event or before it in the window",
     ),
     Axis(
         "cased",
@@ -163,19 +163,19 @@ AXES = axes(
         ("whole", "anywhere", "literal", "glob"),
         ("cased-text",),
         "texts with cased: match a whole value, up to wildcards; match anywhere in a value; match a value that has "
-        "their wildcards as characters; are patterns of GLOB, with `*`, `?`, `[` and a backslash as signs",
+        "their wildcards as plain characters; are patterns of GLOB, where `*`, `?`, `[` and a backslash are special",
     ),
     Axis(
         "question-marks",
         ("wildcards", "plain"),
         ("question-mark",),
-        "`?` in texts without cased: is a wildcard; is this character",
+        "`?` in texts without cased: is a wildcard; is a plain character",
     ),
     Axis(
         "like-signs",
         ("plain", "wildcards"),
         ("like-signs",),
-        "`_` and `%` in texts without cased: are these characters; are wildcards, as in LIKE",
+        "`_` and `%` in texts without cased: are plain characters; are wildcards, as in LIKE",
     ),
     Axis(
         "like-texts",
@@ -194,14 +194,14 @@ AXES = axes(
         "compared-texts",
         ("false", "as-numbers", "as-texts"),
         ("compared",),
-        "gt, gte, lt and lte of a text: are false; compare the number that it says, if it says one; compare it with "
+        "gt, gte, lt and lte of a text: are false; compare the number in the text, if it is one; compare the text with "
         "the text of the number",
     ),
     Axis(
         "added-texts",
         ("left-out", "numbers"),
         NUMERIC,
-        "texts that say numbers, in sums, averages and percentiles: are left out; are numbers",
+        "texts such as '5', in sums, averages and percentiles: are left out; are numbers",
     ),
     Axis(
         "nulls",

@@ -138,7 +138,9 @@ class CelEvaluators(Evaluators[Formula]):
             nonlocal followed
             followed += 1
             if followed > budget.valuations:
-                raise BudgetExceeded(f"the plain definition had to follow more than {budget.valuations} clauses")
+                raise BudgetExceeded(
+                    f"the plain definition takes more than {budget.valuations} steps; use a shorter stream"
+                )
             return frozenset(clause(psi, S, i, j, meaning))
 
         for n in range(len(S)):
@@ -333,7 +335,7 @@ def _checked_batches(phi: Formula, options: Options) -> Evaluator | Unsupported:
         return plan
     counted = counted_in_scope(plan) if options.consumption.value == "none" else None
     if counted is not None and (counted[1].widths or counted[1].events is not None):
-        return Unsupported("the automaton cannot read batches for LAST or NXT of counted events in a window", phi.span)
+        return Unsupported("batch evaluation does not support LAST or NXT of this sequence in a window", phi.span)
     return CheckedEvaluator(phi, options.output, options.consumption, options.budget, plan)
 
 

@@ -160,7 +160,7 @@ def _by_formula(name: str, built_in: BuiltIn[Formula]) -> BuiltIn[CeqlQuery]:
         if query.policy == "NONE" or isinstance(evaluation, Unsupported):
             return evaluation
         if name != DENOTATIONAL:
-            return Unsupported("over a whole stream, only the evaluator denotational supports CONSUME BY")
+            return Unsupported("only the evaluator denotational supports CONSUME BY over a whole stream")
         return _consuming(evaluation)
 
     def of_formula(make: Made[Formula, M]) -> Made[CeqlQuery, M | Unsupported]:

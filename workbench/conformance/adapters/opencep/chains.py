@@ -314,7 +314,7 @@ def _joined(node: str, left: Alternative, right: Alternative) -> Alternative:
     contiguous = left.contiguous + right.contiguous
     if node == "All":
         if {leaf.type for leaf in left.leaves} & {leaf.type for leaf in right.leaves}:
-            raise NotExpressible("AND needs two events, but ALL may take one event for both sides")
+            raise NotExpressible("both sides of ALL may take the same event, but AND of OpenCEP needs two events")
         root = PatternOperator("AND", (_single(left.root), _single(right.root)))
     else:
         root = PatternOperator("SEQ", (*_steps(left.root), *_steps(right.root)))

@@ -195,7 +195,7 @@ def nested(event: dict[str, Any]) -> dict[str, Any]:
         for part in path:
             inside = inside.setdefault(part, {})
             if not isinstance(inside, dict):
-                raise Skip(f"{name} lies in a field that also has a value itself")
+                raise Skip(f"a field cannot have a value and also contain another field, as in {name}")
         if last in inside and bracket:
             inside[last] = [*(inside[last] if isinstance(inside[last], list) else [inside[last]]), value]
         else:

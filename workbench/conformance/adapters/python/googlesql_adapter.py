@@ -66,7 +66,7 @@ def accepts_no_rows(tree: Json) -> bool:
         case "Quantified":
             return tree["low"] == 0 or accepts_no_rows(tree["pattern"])
         case "Anchor":
-            raise Skip("the answer does not show whether an empty match is at an anchor", LINK)
+            raise Skip("if a pattern has anchors, the answer does not show where its empty matches are", LINK)
         case _:
             return True
 

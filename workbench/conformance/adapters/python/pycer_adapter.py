@@ -166,7 +166,7 @@ class DeclaredQuery:
         """
         least, most = tree["least"], tree["most"]
         if least < 1 or (most or least) > MOST_ROUNDS:
-            raise skip(f"repetitions are written out, up to {MOST_ROUNDS} rounds")
+            raise skip(f"repetitions of more than {MOST_ROUNDS} rounds are not translated")
         phi, between = self.formula(tree["phi"]), f" {symbol} "
         rounds = [[phi] * n for n in range(least, (most or least) + 1)]
         if most is None:
@@ -226,7 +226,7 @@ class DeclaredQuery:
             elif node["node"] == "Constant" and tree["node"] == "Arithmetic" and isinstance(node["value"], int) and "double" in self.kinds.values():
                 raise skip("arithmetic cannot mix integers and floats")
         if len(kinds) != 1 or None in kinds:
-            raise skip("a condition needs attributes of one kind that all events of its variable have")
+            raise skip("all events of a variable in a condition must have its attributes, with values of one kind")
         return "string" if kinds == {"string"} else "number"
 
     def term(self, tree: Json) -> str:

@@ -278,7 +278,7 @@ def nested(fields: Json) -> Json:
         for part in path:
             inner = inner.setdefault(part, {})
             if not isinstance(inner, dict):
-                raise Skip(f"{name} lies in a field that also has a value itself")
+                raise Skip(f"a field cannot have a value and also contain another field, as in {name}")
         inner[last] = value
     return found
 
