@@ -272,11 +272,11 @@ def scoped_case(rng: Random, profile: CelProfile, nodes: int, events: int) -> tu
     if rng.random() < 0.2:
         phi = inside(rng, phi, add_event_window)
     for _ in range(rng.choice((1, 1, 2))):
-        phi = add_scope(rng, phi)
+        phi = around(rng, phi)
     return phi, clocked(rng, S)
 
 
-def add_scope(rng: Random, phi: Formula) -> Formula:
+def around(rng: Random, phi: Formula) -> Formula:
     """Return the formula in a random window or partition."""
     chance = rng.random()
     if chance < 0.35:

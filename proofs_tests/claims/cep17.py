@@ -724,7 +724,7 @@ plant(
     "cep17.lemB.12",
     "an unsafe disjunct takes its definition along",
     normal_forms,
-    "around",
+    "replace_body",
     lambda right: lambda phi, body: body,
 )
 plant(

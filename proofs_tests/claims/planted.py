@@ -230,7 +230,7 @@ plant(
 plant("tods21.prop8.12:containment", "one round before `:`", Rewriting, "joined", lambda right: _one_round)
 plant("tods21.prop8.13", "gaps in sequences", printed_tods21, "contiguous", lambda right: _gaps_in_sequences)
 plant("tods21.prop8.15", "two rounds at most", printed_tods21, "_iterated_sequence", lambda right: _two_rounds)
-plant("cep17.thm1", "a definition goes with its disjunct", normal_forms, "around", lambda right: _undefined)
+plant("cep17.thm1", "a definition goes with its disjunct", normal_forms, "replace_body", lambda right: _undefined)
 plant(
     "cep17.prop1:complement",
     "what A cannot read is lost",
