@@ -263,7 +263,7 @@ def definition(
     consumption: Consumption = Consumption.NONE,
     less: str | None = None,
 ) -> Evaluator:
-    """Return the reference evaluator, with which the others are compared."""
+    """Return the reference evaluator of a language. The other evaluators of a campaign are compared with it."""
     return BuiltInEvaluator(language, DENOTATIONAL, budget, consumption, less)
 
 
@@ -353,9 +353,9 @@ class Job:
 
     evaluators: the built-in evaluators to compare with the reference evaluator, in languages that have them. engine:
     the command that starts an engine under test, empty for none. together: how many cases in a row share their query.
-    valuations: the budget of the reference evaluator. states, matches: the budget of the others. seconds: the time of
-    each evaluator for a case. memory: MiB for an engine, or for the built-in evaluators of a worker. restarts: the
-    restarts of an engine that each worker may make.
+    valuations: the budget of the reference evaluator. states, matches: the budget of the other evaluators. seconds: the
+    time of each evaluator for a case. memory: MiB for an engine, or for the built-in evaluators of a worker. restarts:
+    the restarts of an engine that each worker may make.
     """
 
     parts: tuple[PlanShare, ...]
@@ -428,7 +428,7 @@ class Job:
         )
 
     def definition(self, part: PlanShare) -> Evaluator:
-        """Return the reference evaluator, with which the others are compared."""
+        """Return the reference evaluator. The other evaluators of the campaign are compared with it."""
         return definition(language_named(part.language), Budget(valuations=self.valuations))
 
     def built_in(self, part: PlanShare) -> Mapping[str, Evaluator]:

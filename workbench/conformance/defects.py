@@ -179,9 +179,9 @@ def causes_of(
 ) -> tuple[DefectCause, ...]:
     """Return the choices that predict the answer to the smallest case and at least half of all answers.
 
-    results: the answers, beginning with the one to the smallest case. first: a choice for which one predicted answer is
-    enough, and which comes first. beside: the causes of other defects. Answers that `first` predicts only together with
-    these causes count for `first` too.
+    results: the answers, beginning with the one to the smallest case. first: a choice that comes first in the result;
+    one predicted answer is enough for it. beside: the causes of other defects. Answers that `first` predicts only
+    together with these causes count for `first` too.
     """
     number = {
         c: sum(choices.reproduces([c], one) for one in results)
@@ -582,8 +582,8 @@ def _evidence(
 ) -> tuple[list[AnsweredCase], list[AnsweredCase]]:
     """Return the answers for and against some choices.
 
-    Only answers to cases whose predicted answer the choices change count: those that are then predicted rightly are for
-    the choices, the others against. beside: further choices, which are assumed throughout.
+    Only answers to cases whose predicted answer the choices change are counted: for the choices if the new prediction
+    is the engine's answer, else against them. beside: further choices, which are assumed throughout.
     """
     changed = [
         (one, answer)
@@ -838,11 +838,10 @@ def error_kind(result: CaseResult) -> str:
 def _split_by_choice(
     kernels: Sequence[Kernel], chosen: Sequence[Choice], choices: Choices, failing: Sequence[CaseResult]
 ) -> list[Kernel]:
-    """Give a failing case a kernel of its own if the choice that explains its kernel does not explain the case, but
-    others do.
+    """Return the kernels, with a new one for each failing case that other choices explain than the rest of its kernel.
 
     A kernel is a shrunk failing case, and stands for cases whose queries have the same operators and that fail in the
-    same direction. Return all kernels.
+    same direction.
     """
     by_id, moved = {one.case.id: one for one in failing}, list[Kernel]()
     for group in _together(kernels, chosen, choices):
@@ -1069,7 +1068,7 @@ class Smallest:
 
 @dataclass(frozen=True)
 class LogCause:
-    """A hypothesis as axis=value, others that fit equally well, and the evidence that it explains.
+    """A hypothesis as axis=value, the hypotheses that fit equally well (alike), and the evidence that it explains.
 
     checked: the number of rightly reported matches that it was found to report too.
     """

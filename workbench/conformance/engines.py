@@ -608,7 +608,9 @@ def _digest(*texts: str) -> str:
 
 
 def _pip() -> Sequence[str]:
-    """Return the command of pip: that of this environment, or else a copy by uv, whose environments have none."""
+    """Return the command that runs pip: the pip of this environment or, in an environment made by uv, a copy that uv
+    provides.
+    """
     uv = None if importlib.util.find_spec("pip") else shutil.which("uv")
     return [sys.executable, "-m", "pip"] if uv is None else [uv, "tool", "run", "--quiet", "pip"]
 

@@ -91,7 +91,7 @@ class Excerpt:
         self._left_out = False
 
     def add(self, text: str) -> None:
-        """Add a piece of text, and drop what lies between the beginning and the end that are kept."""
+        """Add a piece of text. Only the beginning and the end of the whole text are stored."""
         room = KEPT_STDERR - len(self._begin)
         end = self._end + text[room:]
         self._begin, self._end = self._begin + text[:room], end[-KEPT_STDERR:]
@@ -367,8 +367,8 @@ Part: TypeAlias = tuple[str, ...]
 class Losses:
     """The queries that an engine answered, and the operators of the queries on which it timed out or crashed.
 
-    skips: whether to skip queries that the engine will probably not answer. These are queries with whose operators two
-    others exceeded the time limit, and queries with an operator, or a pair of operators, with which no query was ever
+    skips: whether to skip queries that the engine will probably not answer. A query is skipped if two queries with the
+    same operators exceeded the time limit, or if it has an operator or a pair of operators for which no query was ever
     answered. It is False while cases are shrunk or drawn, because another case with the same operators may be answered.
     long: for each set of operators, the size of the smallest query of LONG nodes or more that exceeded the time limit;
     a larger one is never run. Such a time-out says nothing about short queries.
@@ -383,7 +383,7 @@ class Losses:
     long: dict[str, int] = field(default_factory=dict)
 
     def answer(self, case: Case) -> None:
-        """Record that the engine answered a case; the query is parsed only after a loss."""
+        """Record that the engine answered a case. Its query is parsed later, if the engine fails on some case."""
         self.unread.add((case.language, case.query))
 
     def lose(self, case: Case, cause: Cause, detail: str) -> None:
@@ -688,7 +688,7 @@ def _wrong(error: InputError, text: bytes) -> str:
 
 
 def _limit_wrong_matches(result: CaseResult) -> CaseResult:
-    """Return the result with all expected matches, and at most WRONG_MATCHES of the others."""
+    """Return the result with all expected matches, and at most WRONG_MATCHES of its wrong matches."""
     matches, expected, room = result.matches or (), set(result.case.matches), WRONG_MATCHES
     kept = []
     for match in matches:

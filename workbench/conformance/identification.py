@@ -113,7 +113,7 @@ class Identification:
     value predicts. probed: the number of answers to random questions. unsettled: hypotheses that explain as many
     answers as the best one, while no question was left to separate them. unchecked: axes whose value was found, but not
     checked by further questions. unput: queries that were left out because the engine had stopped. lost: queries
-    that were left out because the engine gave no answer to others with their operators.
+    that were left out because the engine gave no answer to other queries with the same operators.
     """
 
     predictor: Predictor
@@ -526,8 +526,9 @@ class Identification:
             self.left = [c for c in self.left if self.predictor.answer(question, c) == answer] or self.left
 
     def expanded(self, stage: Stage) -> Iterator[Choices]:
-        """Yield the remaining hypotheses combined with all values of the stage's axes, those with the fewest values
-        other than the default first.
+        """Yield the remaining hypotheses combined with all values of the stage's axes.
+
+        Hypotheses with fewer values other than the default come first.
         """
         axes = [self.predictor.interpretation.axes[name] for name in stage.axes]
         chosen = list(product(*(axis.values for axis in axes)))
@@ -539,7 +540,11 @@ class Identification:
                 yield dict(hypothesis) | dict(zip(stage.axes, values, strict=True))
 
     def keep(self, stage: Stage, best: list[Choices], fit: bool) -> None:
-        """Keep the best hypotheses; drop a value other than the default if no answer depends on its axis."""
+        """Keep the best hypotheses. If all values of an axis explain the answers equally well, keep only its default
+        value.
+
+        fit: whether the hypotheses explain enough answers for the second step; without it, all values are kept.
+        """
         for name in stage.axes if fit else ():
             axis = self.predictor.interpretation.axes[name]
             beside = Counter(values_beside(hypothesis, name) for hypothesis in best)
@@ -761,7 +766,7 @@ class Identification:
             first = better
 
     def neighbours(self, hypothesis: Choices, names: Iterable[str]) -> Iterator[Choices]:
-        """Yield the hypotheses that differ from this one in one of these axes."""
+        """Yield the hypotheses that differ from this one in exactly one axis, which is one of these axes."""
         for name in names:
             for value in self.predictor.interpretation.axes[name].values:
                 if value != hypothesis[name]:
@@ -1011,8 +1016,9 @@ class Identification:
         return len({self.predictor.answer(one.question, {**self.left[0], name: value}) for value in values}) > 1
 
     def without(self, unfit: Iterable[str], answered: list[Answered]) -> list[Answered]:
-        """Return the answers that depend on no axis of `unfit`, axes for which no value fits; if there are none, all
-        answers.
+        """Return the answers that depend on no axis of `unfit`; if all depend on one, return all answers.
+
+        unfit: axes for which no value fits.
         """
         return [one for one in answered if not self.is_blurred(unfit, one)] or answered
 
@@ -1296,7 +1302,7 @@ class Pool:
         return None
 
     def splitting(self, hypotheses: Sequence[Choices], predictor: Predictor) -> EngineQuestion | None:
-        """Remove and return a shortest question on which the hypotheses differ, of these the one with the best split.
+        """Remove and return the question that splits the hypotheses best, among the shortest on which they differ.
 
         Return None if there is none.
         """

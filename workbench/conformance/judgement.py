@@ -261,7 +261,8 @@ class ChoiceScorer:
         """Return whether the answer to a case, wrong or right, may have another reason than the choice.
 
         The reason may be an operator of an axis for which no value fits. For a wrong answer it may also be a fault that
-        no choice explains, unless the axis affects every query. Neither may have an operator of the choice's own axis.
+        no choice explains, unless the axis affects every query. A reason that has an operator of the choice's own axis
+        does not count.
         """
         own = set(AXES[self.choices.language][choice[0]].operators)
         present = self.choices.elements(case)
@@ -277,11 +278,11 @@ class ChoiceScorer:
         return self.choices.silencing or sum(given) >= NONEMPTY
 
     def confirm(self, chosen: Sequence[Choice], *, likely: Sequence[Choice] = (), helped: bool = False) -> list[Choice]:
-        """Judge the choices together: drop the one that most answers contradict, until all are accepted; return the
-        others.
+        """Judge the choices together, and return those that are accepted.
 
-        likely: choices on further axes that are assumed. helped: whether a dropped choice is still assumed when others
-        are judged, if it explains some right answers and no answer contradicts it.
+        As long as answers contradict some choice, the choice that most answers contradict is dropped. likely: choices
+        on further axes that are assumed. helped: whether a dropped choice is still assumed when others are judged, if
+        it explains some right answers and no answer contradicts it.
         """
         left = [choice for choice in chosen if self.speaks(choice)]
         taken = {axis for axis, _ in chosen}

@@ -226,10 +226,10 @@ class Report:
     cases, of the suite or found while shrinking, on which cerify contradicts itself. known: the ids of the failing
     cases that fail in the same way in a baseline. ended: why the run ended early, "" if it did not. held_to: the
     choices of a policy or a reading by which answers are judged, as text; "" for the default meaning. command: the
-    command that starts the engine. engine_options: the options of `cerify conform` that name the engine, if it was
-    named. options: the options of `cerify conform` that select cases and expectations. warnings: sentences about errors
-    in the claims. unjudged: the ids of failed cases that were not judged again by the plain definition, because time
-    ran out. failure: the error that ended the search for causes, None if it did not fail.
+    command that starts the engine. engine_options: the options of `cerify conform` that name the engine; () if a
+    command starts it. options: the options of `cerify conform` that select cases and expectations. warnings: sentences
+    about errors in the claims. unjudged: the ids of failed cases that were not judged again by the plain definition,
+    because time ran out. failure: the error that ended the search for causes, None if it did not fail.
     """
 
     engine: str
@@ -348,7 +348,7 @@ def plural(number: int, noun: str) -> str:
 
 
 def count_of(names: Sequence[str], most: int) -> str:
-    """Return the first names as text, with the number of the others."""
+    """Return the first `most` names as text, and how many more there are."""
     rest = len(names) - most
     return ", ".join(names[:most]) + (f" and {rest:,} more" if rest > 0 else "")
 

@@ -793,7 +793,7 @@ class Peeler:
         return None
 
     def _blamed(self, failing: Failing, thorough: bool = False) -> Elements:
-        """Return the elements to blame: those without any of which the answer would be right."""
+        """Return the elements to blame. If any one of them is removed, the answer is right."""
         present = elements(LANGUAGES[failing.origin.case.language], failing.query, failing.S)
         return frozenset(e for e in present if self._failing_without(failing, e, thorough) is None)
 

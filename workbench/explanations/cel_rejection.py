@@ -436,7 +436,8 @@ class RelaxationPoint:
 class Relaxed:
     """A formula with requirements dropped at some points.
 
-    lost: for the id of each node that replaces others, the points, and the formulas that it replaces.
+    lost: for the id of each node that replaces a part of the original formula, the points where requirements were
+    dropped, each with the part that was replaced there.
     """
 
     formula: cel.Formula
@@ -907,7 +908,7 @@ def _differing(names: Sequence[str], C: ComplexEvent, n: int, S: Stream) -> str 
 def reject_binding(phi: cel.Formula, mu: Valuation, known: Sequence[Valuation], n: int) -> Rejection:
     """Explain why mu is not among the valuations of phi at n.
 
-    known: the valuations with the same positions, at least one.
+    known: the valuations of phi at n with the same positions; at least one.
     """
     distance = min(len(mu ^ nu) for nu in known)
     nearest = tuple(nu for nu in known if len(mu ^ nu) == distance)[:NEAREST]

@@ -78,7 +78,7 @@ class NearMiss:
 class NearMissReport:
     """The number of starts that took each step, and the near misses.
 
-    The deepest near misses come first; among those of equal depth, the least late near misses.
+    The deepest near misses come first; near misses of equal depth are sorted by how late they are.
 
     steps: the texts of the steps. reached: for each step, the number of starts that took it; for the first step, this
     is the number of all starts. causes: for each step, the number of starts that stopped before it, by cause. nearest:
@@ -468,8 +468,8 @@ class _Search:
         return None
 
     def _inside_all(self, start: int, p: int) -> bool:
-        """Return whether event p is in one window with the start, also if p is an event that the sequences do not
-        see.
+        """Return whether event p is in one window with the start. Unlike for `_inside`, the sequences need not see the
+        event.
         """
         if p in self._number:
             return self._inside(start, p)

@@ -435,7 +435,8 @@ class SaseRuns:
         raise AssertionError("a match has a run")
 
     def _in_the_way(self, ways: Sequence[tuple[sase.SaseQuery, Bindings]]) -> tuple[str, ...]:
-        """Return a smallest set of restrictions without which one of these ways to bind the events is a match.
+        """Return a smallest set of restrictions that prevent a match: without them, one of the ways to bind the events
+        is one.
 
         Return () if none is found. Queries with NON-OVERLAP are not tried, because they would need all matches.
         """

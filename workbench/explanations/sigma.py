@@ -352,7 +352,9 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
             yield from (f"{part.name}: {reason}" for reason in reasons)
 
     def _alerts_with(self, rule: SigmaRule, p: int) -> list[SigmaAlert]:
-        """Return the alerts of a rule with an event; if there are none, the alerts that it could be in with others."""
+        """Return the alerts of a rule that have an event. If there are none, return possible alerts: one for each group
+        that the event could be in.
+        """
         found = [alert for alert in self.log.alerts(rule) if p in alert.events]
         if found or isinstance(rule, SigmaDetection):
             return found

@@ -115,8 +115,10 @@ class ExpressionEvaluators(Evaluators[Expression]):
         return False
 
     def needs_schema(self, query: Expression) -> bool:
-        """Return whether an event type of the query has arguments. Without a schema, the attributes for which they
-        stand depend on the order in which attributes first occur.
+        """Return whether an event type of the query has arguments.
+
+        Arguments stand for attributes by their order. Without a schema, this is the order in which attributes first
+        occur.
         """
         return any(isinstance(E, expr.Primitive) and E.arguments for E in self.language.syntax.subterms(query))
 

@@ -475,7 +475,7 @@ class Syntax(ABC, LanguagePart[F]):
         """Return the text of a query, given its syntax tree; parsing the text gives the same tree."""
 
     def problems(self, query: F, schema: Schema | None, /) -> list[Problem]:
-        """Return the problems of the query; given a schema, also those of parts that do not fit the schema."""
+        """Return the problems of the query. Given a schema, parts that do not fit it are problems too."""
         return []
 
     def stream_problems(self, query: F, S: Stream, /) -> Iterable[Problem]:
@@ -528,7 +528,7 @@ class Syntax(ABC, LanguagePart[F]):
         return tuple(value for value in listed if isinstance(value, self.trees))
 
     def rebuilt(self, query: F, children: tuple[F, ...], /) -> F:
-        """Return the query with the operands of its outermost operator replaced by the same number of others."""
+        """Return the query with other operands of its outermost operator. Their number must be the same."""
         left = iter(children)
 
         def other(value: Any) -> Any:

@@ -48,7 +48,7 @@ class Formatter(DataFormatter):
 
 
 class Input(InputStream):
-    """Yields the events one by one; `position` is that of the current event."""
+    """Yields the events one by one; `position` is the position of the event that OpenCEP reads."""
 
     def __init__(self, events: Sequence[Json], seconds: Sequence[float]) -> None:
         self.position = -1
