@@ -38,17 +38,20 @@ def short_repr(value: object) -> str:
     try:
         return reprlib.repr(value)
     except ValueError:  # Python writes no number of more digits
-        return f"one of more than {sys.get_int_max_str_digits()} digits"
+        return f"a number of more than {sys.get_int_max_str_digits()} digits"
 
 
 def require_kind(name: str, value: object, kind: type | UnionType, wanted: str) -> None:
-    """Raise IllFormed unless the value is of the kind, which the message calls `wanted`, such as "a cerify.Budget"."""
+    """Raise IllFormed unless the value is an instance of `kind`.
+
+    wanted: what messages call an instance, such as "a cerify.Budget".
+    """
     if not isinstance(value, kind):
         raise IllFormed(f"{name}: expected {wanted}, not {short_repr(value)}")
 
 
 def require_whole(name: str, value: object, least: int = 0) -> None:
-    """Raise IllFormed unless the value is a whole number from `least` to MOST."""
+    """Raise IllFormed unless the value is a whole number from `least` to 10**18."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise IllFormed(f"{name}: expected a whole number of at least {least}, not {short_repr(value)}")
     if int(value) > MOST:
@@ -65,9 +68,9 @@ def require_seconds(name: str, value: object) -> None:
 
 
 def require_keywords(function: Callable[..., Any], given: Iterable[str], options: type | None = None) -> None:
-    """Raise IllFormed for a name that is neither a keyword argument of the function nor a field of the TypedDict.
+    """Raise IllFormed if a name in `given` is neither a keyword argument of the function nor a key of `options`.
 
-    The message suggests the most similar name.
+    options: a TypedDict, or None. The message suggests the most similar name.
     """
     names = {*(function.__kwdefaults__ or ()), *(() if options is None else options.__annotations__)}
     for name in given:
@@ -92,7 +95,7 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """Return "; did you mean" with the most similar name, as the end of a message; "" if no name is similar."""
+    """Return '; did you mean NAME?' with the most similar name, to append to a message; "" if no name is similar."""
     near = nearest(name, names)
     return "" if near is None else f"; did you mean {near!r}?"
 
@@ -142,10 +145,10 @@ class Budget:
 
     @contextmanager
     def timed(self) -> Iterator[None]:
-        """Return a context in which `check_time` raises once the budget's seconds, or those of a surrounding context,
-        are over.
+        """Return a context with a time limit: `check_time` raises BudgetExceeded when the seconds of this budget, or of
+        an enclosing context, are over.
 
-        In the context, nesting too deep for Python and numbers too long for Python to write raise BudgetExceeded too.
+        In the context, too deep recursion and whole numbers with too many digits to print also raise BudgetExceeded.
         """
         seconds = math.inf if self.seconds is None else float(self.seconds)  # it may be a Fraction
         before = _LIMIT.set(min(_LIMIT.get(), (time.monotonic() + seconds, seconds)))
@@ -189,7 +192,10 @@ def check_time() -> None:
 
 
 def timed_items(items: Iterable[T], together: int = CHECKED_TOGETHER) -> Iterator[T]:
-    """Yield the items while there is time; the clock is read once per `together` items. Raises BudgetExceeded."""
+    """Yield the items. Raises BudgetExceeded if the time of the current call is over.
+
+    together: how many items are yielded for each look at the clock.
+    """
     for i, item in enumerate(items):
         if i % together == 0:
             check_time()
@@ -198,9 +204,9 @@ def timed_items(items: Iterable[T], together: int = CHECKED_TOGETHER) -> Iterato
 
 @contextmanager
 def not_collecting() -> Iterator[None]:
-    """Return a context in which Python does not collect garbage.
+    """Return a context in which Python's garbage collector is off.
 
-    Matches and automata form no reference cycles, and where many are made, collection would take half of the time.
+    Matches and automata form no reference cycles. If there are many, the collector would take half of the time.
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -217,9 +223,7 @@ def depth_limited(span: Span | None = None) -> Iterator[None]:
     try:
         yield
     except RecursionError:
-        raise BudgetExceeded(
-            "the formula is nested too deeply; write it with fewer operators inside each other", span
-        ) from None
+        raise BudgetExceeded("the formula is nested too deeply; use fewer operators inside each other", span) from None
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -227,7 +231,7 @@ def depth_limited(span: Span | None = None) -> Iterator[None]:
 
 
 class Selection(Enum):
-    """Which matches of a query to return: all, or those that a selection strategy around the whole query keeps."""
+    """Which matches of a query are returned: all, or only those that a selection strategy around the query keeps."""
 
     ALL = "all"
     STRICT = "strict"
@@ -255,9 +259,10 @@ R = TypeVar("R")
 
 
 def choices(kind: type) -> dict[str, tuple[str, ...]]:
-    """Return the possible answers to each question that a class of readings asks; the default answer comes first.
+    """Return the possible answers to each question of a class of readings; the default answer comes first.
 
-    A reading answers the questions that the definition of a language leaves open.
+    A reading answers the questions that the definition of a language leaves open. Each field of its class is a
+    question.
     """
     kinds = get_type_hints(kind)
     return {one.name: get_args(kinds[one.name]) for one in fields(kind)}

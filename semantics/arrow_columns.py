@@ -176,7 +176,10 @@ def may_be_rounded(floats: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def require_kept(text: pa.ChunkedArray, floats: pa.ChunkedArray, field: str, place: RowLocation) -> None:
-    """Raise InputError for the first number that is too large for a float, or for a whole number that was rounded."""
+    """Raise InputError for the first text whose number is too large for a float, or is a whole number that was rounded.
+
+    floats: the texts, converted to floats.
+    """
     too_large = pc.and_(pc.is_inf(floats), pc.match_substring_regex(text, "[0-9]"))
     if (row := first(too_large)) is not None:
         _refuse(text, row, "is too large for a 64-bit float", field, place)
@@ -355,7 +358,8 @@ def _misfit(column: Any) -> str | None:
 
 
 def stream_table(table: pa.Table, type_column: str, checked: bool = True) -> pa.Table:
-    """Return the table with its columns in the types of ARROW, as a stream has them. Raises InputError.
+    """Return the table with each column converted to the type in ARROW that a stream uses for its values. Raises
+    InputError.
 
     The table must have the column `type_column`, of texts without nulls. If `checked` is false, only the presence of
     that column is checked, and nothing is converted.
@@ -417,7 +421,7 @@ def table_of_values(
 
 
 def values_in(column: pa.ChunkedArray) -> list[Value | None]:
-    """Return the values of a column whose type is in ARROW, with None for each null."""
+    """Return the values of a column as Python values, with None for each null. The column's type must be in ARROW."""
     if pa.types.is_timestamp(column.type):
         # read as ticks from the epoch: as_py of a zoned timestamp needs a time zone database
         if is_nanoseconds(column.type):
@@ -517,8 +521,10 @@ def _bytes_of_texts(chunk: pa.DictionaryArray) -> int:
 
 
 def canonical(column: pa.ChunkedArray, field: str, name: str, place: RowLocation) -> pa.ChunkedArray:
-    """Return the column in the Arrow type of its values; a column of nulls stays as it is. Naive times are taken as
-    UTC.
+    """Return the column converted to the Arrow type that a stream uses for its values; a column of nulls is unchanged.
+
+    Dictionaries are decoded, and times without an offset are taken as UTC. Raises InputError for an unsupported type,
+    and for a value that would change.
     """
     if pa.types.is_null(column.type):
         return column
@@ -527,7 +533,7 @@ def canonical(column: pa.ChunkedArray, field: str, name: str, place: RowLocation
     value_type = value_type_of_column(column.type)
     if value_type is None:
         raise InputError(
-            f"{name}, field {field!r}: the column has type {column.type}; an attribute is {', '.join(ARROW)}, so "
+            f"{name}, field {field!r}: the column has type {column.type}; an attribute must be {', '.join(ARROW)}; "
             f"convert the column or leave it out"
         )
     column = lossless(column, value_type, field, place)
@@ -539,7 +545,7 @@ def canonical(column: pa.ChunkedArray, field: str, name: str, place: RowLocation
 
 
 def lossless(column: pa.ChunkedArray, value_type: ValueType, field: str, place: RowLocation) -> pa.ChunkedArray:
-    """Return the column in the Arrow type of this value type. Raises InputError, with the row, for a value that would
+    """Convert the column to the Arrow type of a value type. Raises InputError, which names the row, if a value would
     change.
 
     Times keep their nanoseconds.

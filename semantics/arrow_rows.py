@@ -86,10 +86,10 @@ def times_of_text_column(
 def times_in_column(
     column: pa.ChunkedArray, field: str, how: TimeReading, place: RowLocation, declared: bool = False
 ) -> tuple[pa.ChunkedArray, str | None]:
-    """Return the column of the time as whole seconds or as times, with a warning about its unit or None.
+    """Convert the column of the times to whole seconds or to timestamps; also return a warning about its unit, or None.
 
-    The column is of a type in ARROW, or of nulls. If `declared` is true, as for a timestamp of a schema, the result is
-    always times. Raises InputError, with the row, for a value that is not a time.
+    The column's type is in ARROW, or the column has only nulls. declared: whether the result is always timestamps,
+    because a schema declares them. Raises InputError, which names the row, for a value that is not a time.
     """
     if pa.types.is_null(column.type) or pa.types.is_timestamp(column.type) or column.null_count == len(column):
         return column, None
@@ -199,8 +199,8 @@ class ReadTable:
 
 
 def rows_of_table(table: pa.Table, reading: FieldReading, name: str, place: RowLocation) -> ReadTable:
-    """Return the table of a stream: columns have types in ARROW; the columns of type and time have their reserved
-    names.
+    """Return the table of a stream: each column has a type in ARROW; the type and the time are in the columns "type"
+    and "time".
 
     For messages, `name` is the name of the file, and `place` returns the place of a row. Raises InputError if there is
     no column for the type, or if a row has no type.
@@ -357,11 +357,12 @@ def _cut(values: pa.ChunkedArray, reading: FieldReading) -> pa.ChunkedArray:
 def timed_table(
     table: pa.Table, schema: Schema, reading: FieldReading, name: str, place: RowLocation
 ) -> tuple[pa.Table, list[str]]:
-    """Return a table that `fitted_table` can read: it has a type column, times are parsed, and columns that others
-    replace are left out.
+    """Return (table, warnings): a table that `fitted_table` can read, with times converted and the default type filled
+    in.
 
-    Times are the columns of `FieldReading.timed_fields`. A column of lists is replaced by the number of elements of
-    each list if the schema has that attribute. Also returns warnings. Raises InputError, IllFormed.
+    Times are the columns of `FieldReading.timed_fields`. A column named "type" or "time" is dropped if the type or the
+    time is read from another column. A column of lists is replaced by the number of elements of each list if the schema
+    has that attribute. Raises InputError, IllFormed.
     """
     table = _counted_lists(flat_table(table, name, place), schema)
     table = with_type(table, reading.type_column, reading.default_type)

@@ -148,10 +148,10 @@ def event_of_document(
 ) -> Event:
     """Return the event of a document; an InputError names its place, `where`.
 
-    Time digits beyond microseconds are cut off; `where` is then added to `cut`, if `cut` is empty. keep_fields: whether
-    each field of the document has an attribute: also the field of the time, with its own value, a field that is called
-    "type" or "time" (see `FIELD`), and a field that is null or an array with a null (see `NULL`). default_type: the
-    type of a document without a category.
+    cut: if this list is empty and digits of a time beyond microseconds were cut off, `where` is added to it.
+    keep_fields: whether every field becomes an attribute. This includes the field of the time, fields called "type" or
+        "time" (see `FIELD`), and fields that are null or an array with a null (see `NULL`).
+    default_type: the type of a document without a category.
 
     >>> event_of_document({"event": {"category": ["process"]}, "process.args": ["a", "b"]}, "line 1").attributes
     {'event.category': 'process', 'process.args': 'a', 'process.args[1]': 'b'}
@@ -177,9 +177,7 @@ def event_of_document(
 
 
 def document_of_event(event: Event) -> dict[str, Any]:
-    """Return the document of an event, with nested objects and arrays, so that event_of_document returns the event
-    again.
-    """
+    """Return the document from which `event_of_document` makes this event: nested objects and arrays."""
     document: dict[str, Any] = {}
     time = event.attributes.get(TIME)
     if time is not None:
@@ -202,13 +200,15 @@ def document_of_event(event: Event) -> dict[str, Any]:
 
 
 def timestamp_of(time: Value) -> str:
-    """Return the text of a time in a document. A number is in seconds since 1970."""
+    """Return a time as ISO 8601 text in UTC, as documents have it. A number is in seconds since 1970."""
     at = time if isinstance(time, datetime) else EPOCH + timedelta(seconds=float(time))
     return at.isoformat(timespec="milliseconds" if at.microsecond % 1000 == 0 else "auto").replace("+00:00", "Z")
 
 
 def shown_fields(event: Event) -> Iterator[tuple[str, Value | None]]:
-    """Yield the fields of an event as they are shown: None for a null; the type and the time not a second time.
+    """Yield the fields of an event to show to a user, with their values, None for a null.
+
+    A field with the same value as the event's type or time, from which it was read, is not shown again.
 
     >>> list(shown_fields(Event("event", {"time[field]": "noon", "time": 3})))
     [('time', 'noon')]

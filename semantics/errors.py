@@ -89,7 +89,7 @@ class NoTruthValue(CerifyError, TypeError):
 
 
 class InternalError(CerifyError):
-    """A defect of cerify: something happened that cannot happen. Please report it."""
+    """A defect of cerify: one of its own checks failed. Please report it."""
 
     code = "internal"
 
@@ -106,13 +106,13 @@ class InputWarning(UserWarning):
 
 
 def shortened(message: str, most: int = LONGEST_MESSAGE) -> str:
-    """Return the message with its middle cut out if it is longer than `most` characters: a value may be very long."""
+    """Return the message; if it has more than `most` characters (a value may be very long), cut out its middle."""
     return message if len(message) <= most else f"{message[: most // 2]} … {message[-most // 2 :]}"
 
 
 @contextmanager
 def errors_in(text: str | None) -> Iterator[None]:
-    """Attach this query text to errors raised inside, if the text is known."""
+    """Return a context that attaches this query text, if known, to errors raised in it."""
     try:
         yield
     except CerifyError as error:

@@ -91,7 +91,7 @@ class ArrowTable(Protocol):
 class Result:
     """The attributes, by name, of the event that RETURN or MEASURES makes from a match.
 
-    Results are compared by their texts: see `result_of`.
+    Two results are equal if their texts are equal; see `result_of`.
     """
 
     text: str
@@ -118,7 +118,7 @@ class Match:
     result: Result | None = field(default=None, repr=False)
 
     def json(self) -> dict[str, Any]:
-        """Return the match as a JSON object: the one definition of the fields that programs and commands exchange.
+        """Return the match as a JSON object, with the fields that all programs and commands exchange.
 
         A field that the query does not give is left out. A subclass adds its own fields.
         """
@@ -153,9 +153,9 @@ class Stream(Sequence[Event]):
     mappings and tables the attributes with other values are left out, and `require_read` raises the reason.
 
     columns: the columns of the table or file, else None.
-    fits: whether the events are known to fit the schema; `match` and `as_stream` check it.
+    fits: whether a check has already shown that the events fit the schema.
     unread: the fields of the data that the events do not have, each with the reason.
-    renamed: for each field that was renamed, the attribute as which it is read.
+    renamed: for each field that was renamed, the name of its attribute.
     """
 
     def __init__(self, events: Events = (), schema: Schema | None = None, columns: list[str] | None = None) -> None:
@@ -275,7 +275,9 @@ class Stream(Sequence[Event]):
             self.columns = None if self.columns is None else [*self.columns, name]
 
     def known_attributes(self, names: Iterable[str]) -> list[str]:
-        """Return the names. A name such as `items.any.x1` that fits no list element is replaced by likely spellings."""
+        """Return the names to look up in the stream. A name such as `items.any.x1` that matches no element of a list is
+        replaced by likely spellings, such as `items.sku.any.x1`.
+        """
         meant = [name for others in self._meant.values() for name in others]
         return list(dict.fromkeys([*(name for name in names if name not in self._meant), *meant]))
 
@@ -295,7 +297,9 @@ class Stream(Sequence[Event]):
 
     @cached_property
     def coded_types(self) -> pa.DictionaryArray:
-        """Return the types of the events in one piece, as distinct names and the index of each event's name."""
+        """Return the event types as a dictionary array: the distinct types, and for each event the index of its
+        type.
+        """
         return dictionary_of(self.table[TYPE])
 
     @property
@@ -332,7 +336,9 @@ class Stream(Sequence[Event]):
         return iter(self.events)
 
     def __eq__(self, other: object) -> bool:
-        """Return whether the streams have equal events in the same order, and equal schemas; 1 equals 1.0, not True."""
+        """Return whether the streams have equal schemas, and equal events in the same order. The value 1 equals 1.0,
+        but not True.
+        """
         if not isinstance(other, Stream):
             return NotImplemented
         alike = len(self) == len(other) and self.schema == other.schema
@@ -347,7 +353,10 @@ class Stream(Sequence[Event]):
 
 
 def warn_of_units(name: str, notes: Iterable[str]) -> None:
-    """Issue the warnings about columns of the time whose unit was inferred from their numbers."""
+    """Issue an InputWarning for each note about a time column whose unit was inferred from its numbers.
+
+    name: the file or table to which the notes apply.
+    """
     for note in notes:
         warnings.warn(InputWarning(f"{name}, {note}"), stacklevel=4)
 

@@ -86,7 +86,7 @@ ZEEK = b"#separator "
 
 @dataclass(frozen=True)
 class Shape:
-    """A file to read: its source and, if the file names one type for all its events, this type."""
+    """A file to read. default_type: the type of all its events, if the file names one for all of them; else None."""
 
     source: CsvSource
     default_type: str | None = None
@@ -99,7 +99,7 @@ ACTION = re.compile(
 
 
 def unpacked(source: CsvSource) -> CsvSource:
-    """Return the unpacked source of a compressed file; any other source as it is. Raises InputError.
+    """Return the source of the unpacked content of a compressed file; any other source is unchanged. Raises InputError.
 
     Files of gzip and Zstandard are unpacked in memory, the latter by Arrow. In files for Elasticsearch's bulk API, the
     lines that say what to do with the next document become empty.
@@ -160,7 +160,7 @@ def require_known_kind(source: CsvSource) -> None:
 
 
 def what_line_log(source: CsvSource) -> str:
-    """Return a sentence on the kind of a log without columns, and what to do; "" if the kind is unknown."""
+    """Return a sentence that names the kind of a log without columns and says what to do; "" for an unknown kind."""
     with source.open() as file:
         start = file.read(4096)
     if is_access_log(start.partition(b"\n")[0]):
@@ -175,7 +175,7 @@ def what_line_log(source: CsvSource) -> str:
 
 
 def with_commas(source: CsvSource) -> Shape:
-    """Return a file of separated text as CSV: fields between commas, numbers with a point, one header.
+    """Convert a file of separated text to CSV: commas between fields, numbers with a decimal point, one line of names.
 
     If the header has semicolons, tabs or bars but no comma, they are the separators. Commas at the end of the header,
     which spreadsheets write for columns without a name, do not count. With semicolons, a column has decimal commas if

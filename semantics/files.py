@@ -142,9 +142,10 @@ def read_stream(
     names: {"start": "begin"} reads the type start as begin. records is the path to the list of events in a file that is
     one JSON object, such as "Records". object_type is for OCEL logs: an event is read once for each of its objects of
     this type; None reads each event once. header has the column names of a CSV file without a header. With sort, events
-    are sorted by time, and positions count in that order. With keep_fields, the fields of type and time are also
-    attributes of their own: `type` and `time` as type[field] and time[field], others under their names; and a field x
-    that is null in JSON gives the attribute x[null], which is true. In CSV and Parquet, null is an absent field.
+    are sorted by time, and positions count in that order. With keep_fields, the fields from which type and time are
+    read also become attributes: fields called type and time as type[field] and time[field], others under their names.
+    A field x that is null in JSON then gives the attribute x[null] with the value true. In CSV and Parquet, null is an
+    absent field.
 
     Files are unpacked (gzip, Zstandard), and their fields may be separated by semicolons, tabs or bars. Several files
     are read as one stream, in the given order; the files of a pattern such as "logs/*.jsonl", in the order of their
@@ -536,16 +537,17 @@ def _position(name: str, first: int, row: int) -> str:
 
 
 class NotInParts(Exception):
-    """Raised if files must be read as a whole."""
+    """Raised for files that cannot be read part by part, because a column must be read as a whole."""
 
 
 def read_in_parts(
     source: str | Path | Sequence[str | Path], attributes: Set[str] | None
 ) -> tuple[int, Iterator[Stream]]:
-    """Read Parquet files in parts: return the number of events and consecutive streams.
+    """Read Parquet files part by part: return the number of events, and an iterator of consecutive streams.
 
     attributes: the names to read; None for all. Raises InputError. Raises NotInParts, also from the iterator, if a
-    column must be read as a whole: nested values, texts that may all be times, numbers whose unit differs.
+    column must be read as a whole: nested values, texts that may all be times, or numeric times whose unit differs
+    between parts.
     """
     given = [source] if isinstance(source, str | Path) else source
     files = [_openable_in_parts(path, attributes) for one in given for path in expand_pattern(str(one))]
@@ -787,7 +789,11 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 @contextmanager
 def replaced_file(path: Path) -> Iterator[BinaryIO]:
-    """Return a file to write, which replaces the file at the path if no error occurs inside. Raises InputError."""
+    """Return a context with a new file to write to; it replaces the file at the path if the context ends without an
+    error.
+
+    Raises InputError.
+    """
     try:
         if path.exists() and not path.is_file():
             with path.open("wb") as file:
@@ -929,7 +935,11 @@ def _with_floats(event: Event, names: Set[str]) -> Event:
 
 
 def reserving(obj: Any, reserved: Mapping[str, str], where: str) -> Any:
-    """Return the object with the fields of type and time under their reserved names. Raises InputError."""
+    """Return the object with its field for the type renamed to "type", and its field for the time to "time".
+
+    reserved: the names of these fields in the data, each with its new name. An object that is not a mapping is
+    unchanged. Raises InputError if the field for the type is missing.
+    """
     if not isinstance(obj, Mapping):
         return obj
     for name, meant in reserved.items():

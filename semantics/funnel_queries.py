@@ -85,10 +85,10 @@ class FunnelWindow:
     window: Window
 
     def on_axis(self, unit: int, floating: bool) -> int | float:
-        """Return the length of the window in the unit of an attribute's values.
+        """Return the length of the window in the unit of the attribute's values.
 
-        unit: how many of these units make a second; 1 for a window on an attribute. floating: whether the values are
-        floats; if not, the result is rounded down.
+        unit: how many of these units make a second; 1 for a window such as `10 [x]`, whose length has the attribute's
+        unit. floating: whether the values are floats; if not, the result is rounded down.
         """
         match self.window:
             case TimeWindow(amount, name):
@@ -211,7 +211,7 @@ _WORD = re.compile(rf"(?<![\w.])({'|'.join((*CLAUSES, 'OF'))})(?![\w.])")
 
 @dataclass(frozen=True)
 class SequenceQuestion:
-    """The question which keys have a match of a pattern of ClickHouse's sequenceMatch, and where.
+    """A query for the keys that have a match of a pattern of ClickHouse's sequenceMatch, and for the matched positions.
 
     steps: the conditions of the pattern: `(?1)` is the first step. by: the attribute that is the key.
     """
@@ -317,7 +317,7 @@ def make_funnel_question(
         if within is None:
             raise IllFormed("a mode of ClickHouse's windowFunnel needs a window: within='7 days'")
         if start != "best" or order != "stream" or between is not None:
-            raise IllFormed("a mode has its own start and order: leave start, order and between out")
+            raise IllFormed("mode cannot be combined with start, order or between: leave them out")
     return FunnelQuestion(
         tuple(map(parse_step, steps)),
         _attribute(by),
@@ -458,8 +458,7 @@ def answer_by_key(
 
     mode: the mode of funnels that do not name a mode.
     holds: a function that returns whether an event satisfies a step, or None to hide the event.
-    attempts: whether a key of a sequence has the positions of its longest attempt (see `longest_attempt`), even without
-        a match.
+    attempts: for a sequence, whether to report each key's longest attempt (see `longest_attempt`) instead of its match.
 
     A key all of whose events are hidden has the level None. Raises InputError for times that decrease, and for values
     that are not times.
@@ -514,14 +513,13 @@ def _axis(question: KeyedQuestion) -> str | None:
     match None if question.window is None else question.window.window:
         case AttributeWindow(_, attribute):
             if question.order != "stream" and attribute != TIME:
-                raise IllFormed(f"a window on {attribute} needs the order of the stream: leave order out")
+                raise IllFormed(f"a window on {attribute} needs events in the order of the stream: leave order out")
             return attribute
         case TimeWindow():
             return TIME
         case EventWindow() if needed:
             raise IllFormed(
-                "order and mode cannot have a window of EVENTS, which counts positions: give a time window, "
-                "or leave them out"
+                "order and mode cannot be combined with a window of EVENTS: give a time window, or leave them out"
             )
     return TIME if needed else None
 

@@ -144,9 +144,10 @@ def strict_increase(rows: Rows, n: int, w: Time) -> int:
 def strict_order(rows: Rows, n: int, w: Time) -> int:
     """Return the level of `window_funnel` for the entries before the first entry that breaks the order.
 
-    Entries are read by time, then by step, from the first entry of step 1 on; at equal times, entries without a step
-    come first. An entry breaks the order if it has no step, or if the step before its step is not reached. Reached
-    steps may repeat.
+    An entry is a row with one step that it satisfies; a row that satisfies no step is an entry without a step. Entries
+    are read by time, then by step, from the first entry of step 1 on; at equal times, entries without a step come
+    first. An entry breaks the order if it has no step, or if the step before its step is not reached. Reached steps may
+    repeat.
     """
     kept: list[tuple[Time, int]] = []
     for time, step in _from_first(rows):
@@ -159,7 +160,7 @@ def strict_order(rows: Rows, n: int, w: Time) -> int:
 def allow_reentry(rows: Rows, n: int, w: Time) -> int:
     """Return the level of `strict_order`, but ignore entries of steps whose preceding step is not reached.
 
-    An entry without a step still ends the funnel.
+    An entry (see `strict_order`) without a step still ends the funnel.
     """
     kept: list[tuple[Time, int]] = []
     for time, step in _from_first(rows):
@@ -171,9 +172,10 @@ def allow_reentry(rows: Rows, n: int, w: Time) -> int:
 
 
 def strict_deduplication(rows: Rows, n: int, w: Time) -> int:
-    """Return the level of `window_funnel` for the entries before the first repeat of a reached step.
+    """Return the level of `window_funnel` for the entries (see `strict_order`) before the first repeat of a reached
+    step.
 
-    Repeats of step 1 do not count. The repeat ends the history of the key, not only the window.
+    Repeats of step 1 do not count. After such a repeat the rest of the key's rows are ignored, also outside the window.
     """
     kept: list[tuple[Time, int]] = []
     for time, step in _entries(rows):
@@ -279,7 +281,9 @@ class AnyRows:
 
 @dataclass(frozen=True, slots=True)
 class TimeClause:
-    """`(?t<=N)`: skips rows up to a row whose distance in time from the row before satisfies the comparison."""
+    """`(?t<=N)`: skips rows up to the first whose time since the row before the clause satisfies the comparison, here
+    <= N.
+    """
 
     sign: str
     distance: int

@@ -90,19 +90,19 @@ class PositionArrays:
         return str(_joined(lines, "\n"))
 
     def make_objects(self) -> list[Match]:
-        """Return all matches as objects."""
+        """Return all matches as objects of the class Match."""
         events, ends = self.events.tolist(), self.offsets.tolist()
         with not_collecting():
             bounds = zip(self.at.tolist(), ends[:-1], ends[1:], strict=True)
             return [Match(at, tuple(events[start:end])) for at, start, end in timed_items(bounds)]
 
     def table(self) -> pa.Table:
-        """Return the columns of `Matches.to_arrow`."""
+        """Return the matches as the table that `Matches.to_arrow` returns without a stream."""
 
         return table_of_positions(pa.array(self.at, pa.int64()), self.lists())
 
     def lists(self) -> pa.Array:
-        """Return the positions of each match."""
+        """Return the positions of the events of each match, as an Arrow array of lists."""
         return pa.ListArray.from_arrays(pa.array(self.offsets, pa.int32()), pa.array(self.events, pa.int64()))
 
 
@@ -198,15 +198,16 @@ def _free(name: str, taken: Mapping[str, Any]) -> str:
 
 
 class TableLayout:
-    """The columns for matches that are stored as arrays. They are named as in MatchColumns, by types for variables.
+    """The columns of a table of matches that are stored as arrays.
 
-    All matches together decide about columns: a column exists if one of them has a value in it, and has lists if one of
-    them has several events of the type. So the matches are added first, perhaps in parts, and then their columns are
-    made, without an object for an event or a match.
+    Columns are named as in MatchColumns, with event types in place of variables. All matches together decide about
+    columns: a column exists if one of them has a value in it, and has lists if one of them has several events of the
+    type. So the matches are added first, perhaps in parts, and then their columns are made, without an object for an
+    event or a match.
 
-    attributes: the attributes to show, in order; None for all that events have, in the order of the stream. firsts:
-    for each attribute the first position with a value. types: the event types of the matches, in order; true if a match
-    has several events of the type. filled: the pairs of an event type and an attribute with a value in a match.
+    attributes: the attributes to show, in order; None for all that events have, in the order of the stream. firsts: for
+    each attribute the first position with a value. types: the event types of the matches, in order; true if a match has
+    several events of the type. filled: the pairs of an event type and an attribute with a value in a match.
     """
 
     def __init__(self, attributes: Sequence[str] | None = None) -> None:
@@ -271,9 +272,10 @@ class PlacedMatches:
 
     @cached_property
     def by_type(self) -> dict[str, tuple[Any, Any]]:
-        """Return, by the type of events, their rows in the stream, and how many each match has.
+        """Return, for each event type in the matches, (rows, counts).
 
-        The types come in the order of the matches, and so do the rows.
+        rows: the stream's rows of the matched events of the type, match by match. counts: how many of them each match
+        has. The types are in the order in which they first occur in the matches.
         """
         events, number = self.arrays.events, len(self.arrays)
         owners = np.repeat(np.arange(number), np.diff(self.arrays.offsets))
@@ -560,7 +562,7 @@ def _pairs(match: Match) -> list[dict[str, Any]]:
 
 
 def match_schema(place: pa.DataType) -> pa.Schema:
-    """Return the columns of a table with a row for each match.
+    """Return the schema of a table with a row for each match.
 
     `at` and `events` have the type `place`: they are positions, or other values that identify events. `bindings` maps
     variables to lists of such values, `result` is JSON; both are null if the query does not give them.
@@ -572,7 +574,7 @@ def match_schema(place: pa.DataType) -> pa.Schema:
 
 @cache
 def result_schema() -> pa.Schema:
-    """Return the columns for a match with positions. A function, because Arrow is imported when it is first needed."""
+    """Return the schema of a table of matches whose events are given by their positions."""
     return match_schema(pa.int64())
 
 
@@ -601,6 +603,6 @@ def table_of_matches(matches: Sequence[Any]) -> pa.Table:
 
 
 def table_of_positions(at: pa.ChunkedArray | pa.Array, events: pa.ChunkedArray | pa.Array) -> pa.Table:
-    """Return a table with the columns of `result_schema` for matches that have positions alone."""
+    """Return a table with the columns of `result_schema` for matches that have only positions; the others are null."""
     rest = [pa.nulls(len(at), kind) for kind in result_schema().types[2:]]
     return pa.table([at, events.cast(result_schema().field("events").type), *rest], result_schema())

@@ -495,7 +495,10 @@ def require_alone(predicate: pred.Predicate, brackets: str, more: str, span: Spa
 
 
 def require_variables(predicate: pred.Predicate, variable: str, events: str, example: str, span: Span) -> None:
-    """Raise ParseError if an attribute outside brackets has no variable, or if there is no attribute."""
+    """Raise ParseError if an attribute outside brackets has no variable, or if there is no attribute.
+
+    variable, events, example: for messages: a variable, what brackets test, and a correct filter.
+    """
     for attribute in mentions(predicate):
         if attribute.variable is None:
             is_value = isinstance(predicate, pred.Comparison) and predicate.right == attribute

@@ -67,7 +67,7 @@ class PatternError(ValueError):
 
 
 class NotCovered(PatternError):
-    """Raised for a text that only RE2 can judge: it may be a regular expression or not."""
+    """Raised for a text that this module cannot parse, although RE2 may accept it."""
 
 
 @dataclass(frozen=True)

@@ -75,12 +75,12 @@ Term: TypeAlias = Attribute | Constant | Arithmetic
 
 @dataclass(frozen=True, slots=True)
 class Anything:
-    """tuples(R) for the whole schema: true of every event."""
+    """The predicate that every event satisfies; tuples(R) for the whole schema in tods21."""
 
 
 @dataclass(frozen=True, slots=True)
 class OfType(_Written):
-    """tuples(R): the event is of type R."""
+    """The event has the type R; tuples(R) in tods21."""
 
     type: str
 
@@ -305,7 +305,7 @@ def combined(
 
 
 def outcomes(predicate: Predicate, of_atom: Callable[[Atomic], tuple[bool, bool]]) -> tuple[bool, bool]:
-    """Return whether a predicate can be true, and whether it can be false, if each atomic predicate varies on its own.
+    """Return (can be true, can be false) for a predicate whose atomic predicates vary independently.
 
     of_atom: returns the same two facts for an atomic predicate.
     """
@@ -640,10 +640,10 @@ def name_without_unit(name: str) -> str:
 
 
 def timeless(types: Iterable[Mapping[str, str | None]], span: Span | None) -> Iterator[Problem]:
-    """Yield the problem of a window on the time if no event type has a time.
+    """Yield a problem if no event type has a time, for a query with a window on the time.
 
     types: the attributes of each event type, with their value types. The advice names an attribute that looks like a
-        time.
+    time.
     """
     known = {name: type_ for attributes in types for name, type_ in attributes.items()}
     if TIME in known:
@@ -660,7 +660,7 @@ def timeless(types: Iterable[Mapping[str, str | None]], span: Span | None) -> It
 
 
 def unmeasured(known: str | None, span: Span | None) -> Iterator[Problem]:
-    """Yield the problem of a window on the time if times are texts or Booleans.
+    """Yield a problem if times are texts or Booleans, for a query with a window on the time.
 
     known: the kind or the value type of times; None if it is not known.
     """
@@ -675,7 +675,7 @@ def lacking(
 ) -> Iterator[Problem]:
     """Yield a problem if an event type in `held` lacks the attribute.
 
-    holder: the name in messages for what has events of these types, such as a variable.
+    holder: what the message calls the part of the query that binds these events, such as a variable.
     """
     if schema is None:
         return
@@ -704,8 +704,9 @@ def never_true(
 ) -> Iterator[Problem]:
     """Yield a problem if a condition on the events of a variable is never true, because no type has all its attributes.
 
-    always: types of which the variable has an event if it has any; one of these is enough for a problem. `lacking`
-    reports an attribute that no type has.
+    held: the types that these events may have. always: types of which the variable has an event whenever it has any; if
+    the condition is never true for one of them, this is enough for a problem. `lacking` reports an attribute that no
+    type has.
     """
     if schema is None:
         return
@@ -715,7 +716,7 @@ def never_true(
     for R in sorted(always.intersection(never))[:1] if each else ():
         have = format_names([a for a in schema.types[R] if a != TIME])
         every = f"and a condition on {holder} must be true for every event of {holder}"  # tods21, Definition 4.1
-        message = f"{holder} always holds an event of {R}, for which this is never true, {every}; {R} has {have}"
+        message = f"{holder} always holds an event of {R}, but this is never true for {R}, {every}; {R} has {have}"
         yield Problem("attribute", message, span)
         return
     if never and each and never == known:
@@ -740,9 +741,9 @@ def _possible(atom: Atomic, R: str, schema: Schema) -> tuple[bool, bool]:
 
 
 def kind_problems(predicate: Predicate, schema: Schema | None, span: Span | None) -> Iterator[Problem]:
-    """Yield the uses of values of the wrong kind in a predicate; none without a schema.
+    """Yield a problem for each value of the wrong kind in a predicate; none without a schema.
 
-    An attribute has one type throughout a schema, so that it does not matter which events the predicate is about.
+    An attribute has one type throughout a schema, so it does not matter which events the predicate is about.
     """
     if schema is None:
         return

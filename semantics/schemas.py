@@ -51,7 +51,7 @@ def attribute_of(name: str) -> str:
 
 
 def field_name(attribute: str) -> str:
-    """Return the name of the document's field that an attribute has; the inverse of `attribute_of`."""
+    """Return the name of the document's field whose value an attribute has; the inverse of `attribute_of`."""
     return attribute.replace(FIELD, "", 1)
 
 
@@ -201,7 +201,7 @@ class ObservedSchema(Schema):
 def items_of(events: object) -> Iterable[Any]:
     """Yield the given events one by one. Raises InputError for an object that is not a collection of events.
 
-    Raises BudgetExceeded at the time-out.
+    Raises BudgetExceeded if the time of the call is over.
     """
     if isinstance(events, str) or not isinstance(events, Iterable):
         raise InputError(

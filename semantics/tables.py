@@ -102,7 +102,7 @@ class CsvSource:
 
     @property
     def is_large(self) -> bool:
-        """Return whether Arrow would read the file faster than plain Python, even with the time to import Arrow."""
+        """Return whether Arrow would read the file faster than plain Python, including the time to import Arrow."""
         with self.open() as file:
             return len(file.read(SMALL + 1)) > SMALL
 

@@ -134,7 +134,7 @@ class FieldReading:
 
     @property
     def reserved(self) -> dict[str, str]:
-        """Return the fields of type and time, each with its reserved name."""
+        """Return the fields of type and time, each with its reserved name, such as {"kind": "type", "at": "time"}."""
         return {self.type_column: TYPE} | ({} if self.time_column is None else {self.time_column: TIME})
 
     def hidden(self, names: Iterable[str]) -> set[str]:
@@ -488,7 +488,7 @@ def typed(obj: Mapping[str, Any], type_column: str, default_type: str | None) ->
 
 
 def how_to_type(field: str, fields: Iterable[object], reserved: Iterable[str]) -> str:
-    """Return the advice for an object without a field for its type."""
+    """Return advice for a message about an object without a field for its type: which options to give."""
     names = list(map(str, fields))
     if field == TYPE:
         return type_option(names, reserved)

@@ -77,8 +77,9 @@ def node_word(kind: type) -> str:
 
 
 def entry_of(table: Mapping[type, V], node: Tree) -> V:
-    """Return the entry of a node's class, or of the nearest base class that has an entry. Raises InternalError without
-    an entry: whoever adds an operator has to decide about it.
+    """Return the entry of a node's class, or of the nearest base class that has an entry.
+
+    Raises InternalError if there is none, so that no operator of a language is forgotten.
     """
     if (found := entry_or_none(table, node)) is None:
         raise InternalError(f"a table of operators lacks {type(node).__name__}")
@@ -189,7 +190,7 @@ class Operator:
     node: the class of its nodes; node.operands names the fields that hold its operands.
     name: a word in lower case, for profiles of generators, names of mutants, and the feature of the suite.
     symbol: the operator in messages. title: its name in words.
-    clause: the place where its clause is printed, as the cases of the suite cite it.
+    clause: where the paper or a page defines it, as the cases of the suite cite it.
     text: the form of its text: `{field}` stands for a field of the node, and `{}` for the node itself.
     position, level: where parentheses are needed: an operand is put in parentheses if its own level is lower than the
         level of its place. A higher level binds more tightly.
@@ -290,7 +291,7 @@ def _parts(text: str) -> tuple[tuple[str, str | None], ...]:
 
 
 def with_operands(operators: Operators, number: int) -> tuple[type[Any], ...]:
-    """Return the classes of the nodes with this number of operands and no other field, the simple ones first."""
+    """Return the classes of the nodes that have this number of operands and no other field, in the table's order."""
     return tuple(o.node for o in operators.values() if o.plain and len(o.node.operands) == number)
 
 

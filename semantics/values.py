@@ -323,7 +323,7 @@ def quote_text(text: str) -> str:
 
 
 def blanks_around(cell: str) -> str:
-    """Return BLANKS for a cell with blanks around a number, a truth value or a date; else ""."""
+    """Return BLANKS, advice for a message, if the cell has blanks around a number, a truth value or a date; else ""."""
     forms = (*(pattern for pattern, _ in PATTERNS.values()), r"\d{4}-\d\d-\d\d.*")
     if (bare := cell.strip()) == cell or not any(re.fullmatch(form, bare) for form in forms):
         return ""
@@ -368,7 +368,7 @@ def value_of(value: Any, where: str) -> Value | None:
             raise InputError(f"{where}: {value!r} is not valid Unicode text")
         case _:
             raise InputError(
-                f"{where}: the value has type {type(value).__name__}; an attribute is an int, float, string, "
+                f"{where}: the value has type {type(value).__name__}; an attribute must be an int, float, string, "
                 f"bool or timestamp, so convert it or leave it out"
             )
 

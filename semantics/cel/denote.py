@@ -227,7 +227,8 @@ def clause(
 ) -> Iterable[Valuation]:
     """Return the valuations of phi over S from i to j, by the clause of phi's operator.
 
-    `meaning` returns the valuations of any formula over any interval of S; `part` does so over the stream of a key.
+    meaning: a function that returns the valuations of any formula over any interval of S. part: a function that does so
+    over the stream of the events of one key; see `Part`.
     """
     match phi:
         case cel.EventAtom(R):
@@ -295,8 +296,8 @@ def clause(
 def per_key(phi: cel.Formula, P: tuple[int, ...], i: int, j: int, part: Part) -> Iterator[Valuation]:
     """Yield the valuations of phi as if the stream had only the events at P, the positions of one key.
 
-    `part` evaluates phi over that smaller stream, where the events of P from i to j have the numbers l to m. The
-    yielded positions are those of the whole stream. P is empty if the event at j has no key.
+    The valuations are over the part of this smaller stream that lies between i and j in S; their positions are those of
+    S. part: see `Part`. P is empty if the event at j has no key.
     """
     if P:
         l, m = bisect_left(P, i), bisect_left(P, j)
@@ -329,7 +330,7 @@ def contiguous(left: cel.Formula, right: cel.Formula, i: int, j: int, meaning: M
 
 
 def interleaved(left: cel.Formula, right: cel.Formula, i: int, j: int, meaning: Meaning) -> Iterator[Valuation]:
-    """Yield the valuations of left ALL right: one interval for each operand, as `interleavings` lists them."""
+    """Yield the valuations of left ALL right: each operand has its own interval, and the two together span i to j."""
     for i1, j1, i2, j2 in interleavings(i, j):
         for mu1 in meaning(left, i1, j1):
             for mu2 in meaning(right, i2, j2):
@@ -454,15 +455,15 @@ def last(mu: Valuation) -> int:
 
 
 def next_at_most(C1: ComplexEvent, C2: ComplexEvent) -> bool:
-    """Return whether C1 <=next C2: they are equal, or the first position in only one of them is in C2 (tods21, section
-    7.1).
+    """Return whether C1 <=next C2: they are equal, or C2 has the first position that is in only one of them (tods21,
+    section 7.1).
     """
     return C1 == C2 or min(C1 ^ C2) in C2
 
 
 def last_at_most(C1: ComplexEvent, C2: ComplexEvent) -> bool:
-    """Return whether C1 <=last C2: they are equal, or the last position in only one of them is in C2 (tods21, section
-    7.1).
+    """Return whether C1 <=last C2: they are equal, or C2 has the last position that is in only one of them (tods21,
+    section 7.1).
     """
     return C1 == C2 or max(C1 ^ C2) in C2
 

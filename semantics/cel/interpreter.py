@@ -42,9 +42,9 @@ Types = frozenset[str] | None
 class Extent:
     """Two facts about the valuations of a formula from i to j, which let the interpreter skip intervals.
 
-    last: there is a valuation only if the event at j has one of these types; None if it may have any type. inherits:
-    whether the valuations from i to j are, among those from any earlier position to j, exactly the ones that have
-    events and whose events are all at i or later.
+    last: the formula has valuations only if the event at j has one of these types; None for any type. inherits: whether
+    the valuations from i to j follow from those of any earlier start to j: they are the ones that bind an event, but
+    none before i.
     """
 
     last: Types
@@ -95,7 +95,7 @@ LAST: dict[type, Callable[[Sequence[Types]], Types]] = {
 
 
 def extents(phi: cel.Formula) -> Mapping[int, Extent]:
-    """Return the extents of a formula and of all its sub-formulas, keyed by the identity of the formula."""
+    """Return the extents of a formula and of all its sub-formulas, keyed by `id` of the formula."""
     found: dict[int, Extent] = {}
     # Reversed, because an extent is computed from those of the operands, and subformulas come after their parents.
     for psi in reversed(list(cel.subformulas(phi))):

@@ -59,8 +59,8 @@ class Narrowing(_WithOperand):
 
 
 class Restriction(Narrowing):
-    """An operator that keeps those valuations of its operand that pass a test. Each valuation is tested on its own: by
-    its events, and by their positions in the interval.
+    """An operator that keeps the valuations of its operand that pass a test. The test looks at one valuation at a time:
+    at its events, and at their positions in the interval.
     """
 
 
@@ -170,7 +170,7 @@ class ContiguousPlus(Iteration):
 
 
 class Project(_Node):
-    """PROJECT[L](phi): only the variables of L are kept."""
+    """PROJECT[L](phi): only the bindings of variables in L are kept."""
 
     operands: ClassVar = ("phi",)
     variables: frozenset[str]
@@ -186,15 +186,15 @@ class Or(Combination):
 
 
 class And(Combination):
-    """phi AND phi: conjunction, the same valuation on both sides."""
+    """phi AND psi: conjunction; the valuations that both operands have."""
 
 
 class All(Combination):
-    """phi ALL phi: interleaved conjunction."""
+    """phi ALL psi: interleaved conjunction; a match of each operand, in any order and possibly overlapping."""
 
 
 class Unless(_WithOperands):
-    """phi UNLESS phi: guarded negation."""
+    """phi UNLESS psi: guarded negation; the valuations of phi over an interval in which psi has no match."""
 
 
 class Strict(Restriction):

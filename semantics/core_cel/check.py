@@ -67,7 +67,8 @@ def defined_outside_iteration(phi: core.Formula) -> Variables:
 
 
 def free(phi: core.Formula) -> Variables:
-    """Return the variables on which the complex events of phi depend, except those that an iteration chooses anew.
+    """Return the variables of phi that a surrounding formula can see: no iteration in phi binds them anew in each
+    round.
 
     Two valuations that agree on these variables give phi the same complex events. cep17 has no name for them.
     """
@@ -140,10 +141,10 @@ def is_safe(phi: core.Formula) -> bool:
 
 
 def is_lp_normal(phi: core.Formula) -> bool:
-    """Return whether every unary filter is directly on the definition of its variable (cep17, section 5.2).
+    """Return whether every unary filter on x is applied directly to a definition `R AS x` (cep17, section 5.2).
 
-    AND and OR count as their expansions. Several filters directly on one event count as one filter, because predicates
-    are closed under intersection.
+    AND and OR count as their expansions. Several filters applied directly to one definition count as one filter,
+    because predicates are closed under intersection.
     """
     return all(
         _unary_on(node.condition, _local(node.phi))

@@ -41,9 +41,9 @@ def meaning(phi: core.Formula, S: Stream) -> ComplexEvents:
 
 
 def clause(phi: core.Formula, S: Stream, nu: Valuation, i: int, meaning: Meaning) -> Iterable[ComplexEvent]:
-    """Return the C in [phi](S, nu) with min(C) >= i.
+    """Return the complex events of phi over S under the valuation nu that begin at position i or later.
 
-    `meaning` returns these for any formula, valuation and position.
+    meaning: a function that returns these complex events for any formula, valuation and position.
     """
     match phi:
         case core.CoreEventAtom(R, x):  # C = {nu(x)}, and S[nu(x)] has type R
@@ -95,28 +95,28 @@ def rivals(psi: core.Formula, S: Stream, nu: Valuation, meaning: Meaning) -> Com
 
 
 def changed(nu: Valuation, U: Variables, S: Stream) -> Iterator[Valuation]:
-    """Yield nu[nu'/U] for all nu': each valuation that agrees with nu outside U."""
+    """Yield each valuation over S that agrees with nu on all variables outside U: nu[nu'/U] for all nu'."""
     kept = frozenset(pair for pair in nu if pair[0] not in U)
     for positions in product(range(len(S)), repeat=len(U)):
         yield kept | frozenset(zip(sorted(U), positions, strict=True))
 
 
 def next_at_most(C1: ComplexEvent, C2: ComplexEvent) -> bool:
-    """Return whether C1 <=next C2: they are equal, or the first position in only one of them is in C2 (cep17, section
-    4).
+    """Return whether C1 <=next C2: they are equal, or C2 has the first position that is in only one of them (cep17,
+    section 4).
     """
     return C1 == C2 or min(C1 ^ C2) in C2
 
 
 def last_at_most(C1: ComplexEvent, C2: ComplexEvent) -> bool:
-    """Return whether C1 <=last C2: they are equal, or the last position in only one of them is in C2 (cep17, section
-    4).
+    """Return whether C1 <=last C2: they are equal, or C2 has the last position that is in only one of them (cep17,
+    section 4).
     """
     return C1 == C2 or max(C1 ^ C2) in C2
 
 
 def satisfies(nu: Valuation, condition: core.Condition, S: Stream) -> bool:
-    """Return whether the events of the condition's variables under nu satisfy it, AND and OR included."""
+    """Return whether the events that nu gives to the condition's variables satisfy the condition."""
     at = dict(nu)
     match condition:
         case core.Unary(x, predicate):

@@ -65,7 +65,9 @@ def by_clauses(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> list[
 
 
 def clause(phi: core.Formula, S: Stream, i: int, interpreter: CoreInterpreter) -> Iterable[Pair]:
-    """Return the pairs (C, nu) of phi with min(C) = i, from the pairs of its operands."""
+    """Return the pairs (complex event, valuation) of phi whose complex event begins at i, from the pairs of its
+    operands.
+    """
     match phi:
         case core.CoreEventAtom(R, x):  # C = {nu(x)}, and S[nu(x)] has type R
             return {(frozenset({i}), frozenset({(x, i)}))} if S[i].type == R else NONE
@@ -102,7 +104,10 @@ def clause(phi: core.Formula, S: Stream, i: int, interpreter: CoreInterpreter) -
 def sequenced(
     left: core.Formula, right: core.Formula, S: Stream, i: int, interpreter: CoreInterpreter
 ) -> Iterator[Pair]:
-    """Yield the pairs of `left ; right` that begin at i. For an iteration, `right` is the iteration itself."""
+    """Yield the pairs (complex event, valuation) of `left ; right` that begin at i.
+
+    The clause of iteration calls it with the iteration as `right`.
+    """
     for C1, nu1 in interpreter.meaning(left, i):
         # Every start is tried, because `meaning` returns the pairs that begin exactly at k; in denote.py it is k or
         # later.
@@ -195,7 +200,7 @@ class CoreInterpreter:
             yield from self.meaning(phi, i)
 
     def meaning(self, phi: core.Formula, i: int) -> Pairs:
-        """Return the pairs (C, nu) of phi with min(C) = i. Raises BudgetExceeded."""
+        """Return the pairs (complex event, valuation) of phi whose complex event begins at i. Raises BudgetExceeded."""
         key = (id(phi), i)
         if (pairs := self._meanings.get(key)) is None:
             self._alive[id(phi)] = phi
@@ -208,18 +213,20 @@ class CoreInterpreter:
         return pairs
 
     def selected(self, phi: core.AnyCorePreference) -> Selection:
-        """Return the complex events that a strategy keeps. Raises BudgetExceeded."""
+        """Return the complex events that the strategy phi keeps; `selection` computes them once. Raises
+        BudgetExceeded.
+        """
         if (selection_ := self._selections.get(id(phi))) is None:
             self._alive[id(phi)] = phi
             selection_ = self._selections[id(phi)] = selection(phi, self.S, self)
         return selection_
 
     def extended(self, nu: Valuation, U: Variables) -> Iterator[Valuation]:
-        """Return the extensions of nu to the variables."""
+        """Yield all extensions of nu that give every variable of U a position; each counts against the budget."""
         return self.limit_items(extensions(nu, U, self.S))
 
     def limit_items(self, items: Iterable[T]) -> Iterator[T]:
-        """Yield the items while the budget lasts."""
+        """Yield the items; each counts against the budget. Raises BudgetExceeded."""
         for item in items:
             self._count(1)
             yield item

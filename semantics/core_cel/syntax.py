@@ -89,7 +89,7 @@ Condition: TypeAlias = Atom | CoreConjunction | CoreDisjunction
 
 
 class CoreEventAtom(_Node):
-    """R AS x: one event of type R, held by x."""
+    """R AS x: one event of type R, bound to x."""
 
     WORD: ClassVar[str] = "Event"
 
@@ -118,7 +118,7 @@ class CoreSeq(_TwoOperands):
 
 
 class CorePlus(_OneOperand):
-    """phi+: iteration; in each round, the variables that phi defines hold new events."""
+    """phi+: iteration. Each round binds the variables of phi to new events."""
 
     WORD: ClassVar[str] = "Plus"
 
@@ -128,7 +128,9 @@ class CoreSelection(_OneOperand):
 
 
 class CorePreference(CoreSelection):
-    """A strategy that keeps the complex events that no other with the same last position beats (cep17, section 4)."""
+    """A strategy that compares complex events with the same last position and keeps the preferred ones (cep17, section
+    4).
+    """
 
 
 class CoreStrict(CoreSelection):

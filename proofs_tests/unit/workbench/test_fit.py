@@ -264,10 +264,10 @@ PLACES = Stream([Event("A", {"x": 1}), Event("B", {"y": 2}), Event("A", {"x": 3}
         (
             "((A ; B) IN V) FILTER V.x > 0",
             "cel",
-            "V always holds an event of B, for which this is never true, and a condition on V must be true for "
+            "V always holds an event of B, but this is never true for B, and a condition on V must be true for "
             "every event of V; B has y",
         ),
-        ("((A ALL B) IN V) FILTER V.y > 0", "cel", "V always holds an event of A, for which this is never true"),
+        ("((A ALL B) IN V) FILTER V.y > 0", "cel", "V always holds an event of A, but this is never true for A"),
         ("((A OR B):+ IN V) FILTER V.x > V.y", "cel", "never true for the types that V may hold"),
         ("(A AS v OR B AS v) FILTER v.x + v.y > 1", "core-cel", "never true for the types that v may hold"),
     ],

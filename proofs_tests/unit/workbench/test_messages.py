@@ -455,7 +455,7 @@ CALLS: list[tuple[str, Callable[[], Any]]] = [
     (r"count: expected at most 10\*\*18", lambda: cerify.explain("A", S, [0], count=2**63 - 1)),
     (r"limit: expected at most 10\*\*18", lambda: cerify.compile("A").push(S, limit=10**30)),
     (r"matches: expected at most 10\*\*18", lambda: cerify.match("A", S, budget=Budget(matches=2**63 - 1))),
-    ("states: .* not one of more than 4300 digits", lambda: Budget(states=10**5000)),
+    ("states: .* not a number of more than 4300 digits", lambda: Budget(states=10**5000)),
     ("seconds: expected a number that fits in a float", lambda: Budget(seconds=10**400)),
 ]
 
