@@ -303,7 +303,10 @@ def filter_test(filter_: eql.EventFilter, reading: EqlReading = ELASTIC) -> Call
 def condition_test(
     condition: eql.Condition, reading: EqlReading = ELASTIC, values: FieldValues = values_of
 ) -> Callable[[Event], Truth]:
-    """Return the function from an event to the truth value of a condition. values: the meaning of field names."""
+    """Return a function from an event to the truth value of the condition.
+
+    values: a function that returns the values of a field in an event.
+    """
     match condition:
         case eql.AllConditions(parts):
             tests = [condition_test(part, reading, values) for part in parts]
@@ -489,7 +492,7 @@ def compare(comparator: str, a: Any, b: Any, folded: bool) -> Truth:
 
 
 def lookup(operator: eql.MatchOperator, constants: Iterable[Any], folded: bool) -> Callable[[Any], Truth]:
-    """Return a function that tells whether `value operator (constants)` is true."""
+    """Return a function that tells whether a value matches: whether `value operator (constants)` is true."""
     texts = [constant for constant in constants if isinstance(constant, str)]
     match operator:
         case "in" | "in~":

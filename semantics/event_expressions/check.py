@@ -59,7 +59,9 @@ def _in_scope(
     schema: Schema | None,
 ) -> Iterator[Problem]:
     for x in sorted(free_variables(body)):
-        message = f"{x} is not bound by exists; it stands for some event, as if exists {x} enclosed everything here"
+        message = (
+            f"no exists binds {x}, so it stands for some event, as in exists {x} (...) around the whole expression"
+        )
         yield Problem("unbound", message, body.span)
     for X in find_scope_variables(body, parameters):
         if not places(X, body, known):
@@ -84,7 +86,9 @@ def _variables(E: expr.Expression) -> Iterator[Problem]:
             )
             yield Problem("unsafe", message, E.span)
         case expr.Equated(F, x) if x in free_variables(F):
-            yield Problem("unsafe", f"{x} occurs in the expression that is equated with {x}", E.span)
+            yield Problem(
+                "unsafe", f"{x} is equated with an expression that contains {x}; use another variable", E.span
+            )
         case expr.Exists(x, F) if x not in free_variables(F):
             yield Problem("unbound", f"no expression is equated with {x}; remove `exists {x}`", E.span)
 

@@ -60,7 +60,7 @@ def free_variables(E: expr.Expression) -> Names:
 
 
 def find_scope_variables(body: expr.Expression, parameters: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the attribute variables of a scope that range over values, sorted.
+    """Return the attribute variables in the body of a definition or a text that range over values, sorted.
 
     Parameters are left out, because the caller gives their values. A variable that occurs only once, as an argument of
     a primitive event, is left out, because it constrains nothing.
@@ -75,7 +75,7 @@ def find_scope_variables(body: expr.Expression, parameters: tuple[str, ...]) -> 
 
 
 def names_in(E: expr.Expression) -> Names:
-    """Return all variables that occur in an expression, of both sorts."""
+    """Return all variables that occur in an expression: correlation variables and attribute variables."""
     found: set[str] = set()
     for node in expr.subexpressions(E):
         found.update(arguments(node))
@@ -217,7 +217,10 @@ class Context(Protocol):
 
 
 def clause(E: expr.Expression, h: History, b: Bindings, context: Context) -> Events:
-    """Return E[h] under the bindings b, from the meaning of the expressions below E."""
+    """Return E[h], the events of the history h at which E takes place, under the bindings b.
+
+    It is computed from the meaning of E's operands.
+    """
     if not h:
         return NOWHERE  # 1: E[null] = null
     if isinstance(E, expr.Derived):
@@ -266,7 +269,10 @@ def clause(E: expr.Expression, h: History, b: Bindings, context: Context) -> Eve
 
 
 def derived_clause(E: expr.Derived, h: History, b: Bindings, context: Context) -> Events:
-    """Return E[h] for an operator of vldb92, section 2.3, by the text of its item there, not by its expansion."""
+    """Return E[h], the events of h at which E takes place, for an operator of vldb92, section 2.3.
+
+    It follows what the paper says of the operator, not its expansion (`expanded`).
+    """
 
     of = partial(context.meaning, h=h, b=b)
     match E:
@@ -343,7 +349,7 @@ def segments(h: History, delimiters: Events) -> Iterator[History]:
 
 
 def until(events: Events, last: Events) -> Events:
-    """Return the events before which there is no event of `last`; the first event of `last` may be one of them."""
+    """Return the events up to the first event of `last`, that one included; all of the events if `last` is empty."""
     return frozenset(e for e in events if not last or e <= min(last))
 
 
@@ -364,7 +370,10 @@ def in_scope(body: expr.Expression, parameters: tuple[str, ...], h: History, b: 
 def choices(
     body: expr.Expression, parameters: tuple[str, ...], h: History, b: Bindings, context: Context
 ) -> Iterator[tuple[Bindings, int]]:
-    """Yield the bindings of a scope's variables, each with the first event by which all its values have occurred."""
+    """Yield each choice of values for the variables of the body, as bindings that extend b.
+
+    With each comes the first event by which all chosen values have occurred in h.
+    """
     events = [(x, {position(p): p for p in h}) for x in sorted(free_variables(body))]
     values = [(X, values_of(X, body, h, context)) for X in find_scope_variables(body, parameters)]
     variables = (*events, *values)
@@ -377,7 +386,7 @@ def choices(
 
 
 def values_of(X: str, body: expr.Expression, h: History, context: Context) -> Mapping[Bound, int]:
-    """Return the values that X may have, each with the first event of h that has it."""
+    """Return the values that the attribute variable X may have, each with the first event of h that has it."""
     where = places(X, body, context.definitions)
     found: dict[Bound, int] = {}
     for e in h:

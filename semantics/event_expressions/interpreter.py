@@ -229,7 +229,7 @@ def _tests(E: expr.Primitive, b: Bindings, order: Places) -> Iterator[Predicate]
 
 
 def distinguished_pasts(E: expr.Expression, definitions: Mapping[str, expr.ExpressionDefinition]) -> int:
-    """Return an upper bound on the number of pasts that E distinguishes.
+    """Return an upper bound on the number of pasts (histories so far) that E distinguishes.
 
     E does not distinguish two pasts if, whatever follows, it takes place at the same events after both. So the classes
     of pasts are the states of a machine for E, and the machine built from the operands' machines gives the bound. The
@@ -318,7 +318,7 @@ SILENT = "silent"  # the state of F in F /+ E before the first delimiter
 
 
 class ExpressionLetter(NamedTuple):
-    """An event, and the correlation variables that hold it."""
+    """An event, and the correlation variables that are bound to it."""
 
     event: Event
     variables: frozenset[str] = frozenset()
@@ -326,7 +326,10 @@ class ExpressionLetter(NamedTuple):
 
 @dataclass
 class Machine:
-    """Reads histories for one expression, with fixed values of its attribute variables."""
+    """A state machine that reads a history and tells where an expression takes place.
+
+    The values of the expression's attribute variables are fixed by the bindings b.
+    """
 
     E: expr.Expression
     b: Bindings
@@ -344,11 +347,11 @@ class Machine:
         self._instead: dict[int, expr.Expression] = {}
 
     def step(self, state: State, letter: ExpressionLetter) -> State:
-        """Return the state after one more event."""
+        """Return the state after one more letter of the history."""
         return self._step(self.E, state, letter, self.b)[0]
 
     def may_accept(self, state: State) -> bool:
-        """Return whether the expression can take place at a future event. Raises BudgetExceeded."""
+        """Return whether the expression can take place at an event after this state. Raises BudgetExceeded."""
         return self._may_accept(self.E, state, self.b)
 
     def events(self, h: tuple[ExpressionLetter, ...]) -> frozenset[int]:
@@ -557,7 +560,10 @@ class ExpressionInterpreter:
         return self._events[e]
 
     def meaning(self, E: expr.Expression, h: History, b: Bindings) -> Events:
-        """Return E[h] under the bindings b. Raises BudgetExceeded, Unsupported."""
+        """Return E[h], the events of the history h at which E takes place, under the bindings b.
+
+        Raises BudgetExceeded, Unsupported.
+        """
         if not self.plain:
             b = self._about(E, b)
             if (remembered := self._meanings.get((id(E), h, b))) is not None:
@@ -581,7 +587,10 @@ class ExpressionInterpreter:
         return events
 
     def continuations(self, E: expr.Expression, h: History, b: Bindings) -> Iterator[History]:
-        """Yield histories that begin with h, as `Context.continuations` promises."""
+        """Yield histories that begin with h, shortest first.
+
+        If E can take place after h, it takes place at the end of one of them.
+        """
         for word in words(E, b, self.definitions, self.order, self.budget):
             # New events get new positions each time. Meanings are remembered by position, so a position must keep its
             # event.
@@ -638,7 +647,11 @@ class ExpressionInterpreter:
 
 
 def compatible(E: expr.Expression, S: Stream, budget: Budget = Budget(), *, plain: bool = False) -> Relation:
-    """Return the events of S at which E takes place, each with the values for which it does. Raises BudgetExceeded."""
+    """Return the events of S at which E takes place, each with the values of its attribute variables (vldb92, section
+    6.1).
+
+    Raises BudgetExceeded.
+    """
     context = ExpressionInterpreter(E, S, budget, plain=plain)
     body, h = context.whole, context.history
     variables = find_scope_variables(body, ())

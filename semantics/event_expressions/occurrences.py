@@ -221,7 +221,10 @@ class Occurrences:
     def choices(
         self, body: expr.Expression, parameters: tuple[str, ...], h: History, e: int, b: Bindings
     ) -> Iterator[Bindings]:
-        """Yield the bindings b extended by the scope's own variables: events, and values of events, up to e."""
+        """Yield each extension of the bindings b to the free variables of the body.
+
+        Correlation variables get events of h up to e, attribute variables get values of these events.
+        """
         so_far = [p for p in h if p <= e]
         names = [(x, [position(p) for p in so_far]) for x in sorted(free_variables(body))]
         for X in find_scope_variables(body, parameters):

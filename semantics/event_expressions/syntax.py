@@ -69,7 +69,10 @@ class Null(_Node):
 
 
 class Primitive(_Node):
-    """T, T[mask], T(X, 40): an event of type T that passes the mask; arguments stand for its first attributes."""
+    """T, T[mask], T(X, 40): an event of type T that passes the mask.
+
+    The arguments are compared with the event's first attributes; a variable gets the attribute's value.
+    """
 
     type: str
     arguments: tuple[Argument, ...] = ()
@@ -77,7 +80,7 @@ class Primitive(_Node):
 
 
 class ExpressionAnd(_Binary):
-    """E and F: both at one event."""
+    """E and F: the events at which both E and F take place."""
 
     WORD: ClassVar[str] = "And"
 
@@ -89,18 +92,18 @@ class ExpressionNot(_Unary):
 
 
 class Relative(_Nary):
-    """relative(E, F): F, on the history that follows some event at which E takes place."""
+    """relative(E, F): F takes place in the history that begins after some event at which E takes place."""
 
 
 class RelativePlus(_Unary):
-    """relative+(E): E, relative(E, E), relative(E, E, E), ..."""
+    """relative+(E): any number of E after each other: E, relative(E, E), relative(E, E, E), ..."""
 
 
 # --- section 2.3: the derived operators -------------------------------------------------------------------------------
 
 
 class ExpressionOr(_Binary):
-    """E or F (vldb92, 2.3, item a)."""
+    """E or F: the events at which E or F takes place (vldb92, 2.3, item a)."""
 
     WORD: ClassVar[str] = "Or"
 
@@ -110,11 +113,11 @@ class AnyEvent(_Node):
 
 
 class Prior(_Nary):
-    """prior(E, F): F after E, where F may have begun before E (vldb92, 2.3, items c, d)."""
+    """prior(E, F): F takes place after E, and may have begun before E (vldb92, 2.3, items c, d)."""
 
 
 class Sequence(_Nary):
-    """sequence(E, F): F at the event just after an event of E (vldb92, 2.3, item e)."""
+    """sequence(E, F): F takes place at the event directly after one at which E takes place (vldb92, 2.3, item e)."""
 
 
 class First(_Node):
@@ -126,15 +129,15 @@ class Pipe(_Binary):
 
 
 class Nth(_Counted):
-    """<n> E: the n-th event of E (vldb92, 2.3, item h)."""
+    """<n> E: the n-th event at which E takes place (vldb92, 2.3, item h)."""
 
 
 class EveryNth(_Counted):
-    """every <n> E: the n-th, 2n-th, ... event of E (vldb92, 2.3, item i)."""
+    """every <n> E: the n-th, 2n-th, 3n-th, ... event at which E takes place (vldb92, 2.3, item i)."""
 
 
 class After(_Binary):
-    """F / E: F in the history after the first event of E (vldb92, 2.3, item j)."""
+    """F / E: F takes place in the history after the first event at which E takes place (vldb92, 2.3, item j)."""
 
 
 class ExpressionBetween(_Binary):
@@ -153,11 +156,11 @@ class FirstAfter(_Node):
 
 
 class Before(_Unary):
-    """before(E): every event after an event of E (vldb92, 2.3, item m)."""
+    """before(E): every event after one at which E takes place (vldb92, 2.3, item m)."""
 
 
 class Happened(_Unary):
-    """happened(E): the first event of E and every event after it (vldb92, 2.3, item n)."""
+    """happened(E): the first event at which E takes place, and every event after it (vldb92, 2.3, item n)."""
 
 
 class Prefix(_Unary):
@@ -174,7 +177,7 @@ class ExpressionSeries(_Binary):
 
 
 class Exists(_Node):
-    """exists x (E): E, for some event x."""
+    """exists x (E): E takes place with x bound to some event of the history."""
 
     operands: ClassVar = ("operand",)
     variable: str
@@ -182,7 +185,7 @@ class Exists(_Node):
 
 
 class Equated(_Node):
-    """E = x: E, at the event x."""
+    """E = x: the event to which x is bound, if E takes place there."""
 
     operands: ClassVar = ("operand",)
     operand: Expression
@@ -190,7 +193,7 @@ class Equated(_Node):
 
 
 class ExpressionVariable(_Node):
-    """x: the event x."""
+    """x: the event to which x is bound."""
 
     WORD: ClassVar[str] = "Variable"
 

@@ -633,7 +633,10 @@ def _no_column(column: rows.RowColumn, name: str, there: Sequence[str]) -> Probl
 
 
 class LabellingShape(NamedTuple):
-    """Whether a labelling has rows, and whether wanted variables label its first row or a later row."""
+    """What matters of a labelling: whether it has rows, and whether a wanted variable labels its first or a later row.
+
+    The wanted variables are the argument of `shapes`.
+    """
 
     rows: bool = False
     first: bool = False
@@ -659,7 +662,7 @@ def skip_failures(q: MatchRecognize) -> list[str]:
 
 
 def shapes(p: rows.Pattern, wanted: frozenset[str]) -> Shapes:
-    """Return which shapes the labellings of a pattern can have. wanted: the variables that a shape is about."""
+    """Return the possible shapes of the labellings of a pattern. wanted: the variables that the shapes are about."""
     match p:
         case rows.RowVariable(A):
             return frozenset({LabellingShape(True, A in wanted)})

@@ -289,7 +289,7 @@ def searched(
 ) -> RowMatch | None:
     """Return the match that a search at row r of a partition finds; None if there is none.
 
-    length: the number of the partition's rows. last: the number of the match before.
+    length: the number of the partition's rows. last: the number of the previous match.
     """
     visible = visible_rows(q, r, length)
     seek = q.window is not None and q.window.seek
@@ -345,8 +345,10 @@ def resumed(q: MatchRecognize, found: RowMatch, reading: RowReading) -> int:
 
 @dataclass(frozen=True)
 class LabelAttempt:
-    """An attempt to label a row: the labels up to and including this row's, and whether its condition is true (None:
-    unknown).
+    """An attempt to label a row.
+
+    labels: the labels up to and including this row's. outcome: whether the row's condition is true; None for unknown.
+    there: whether there is such a row.
     """
 
     labels: tuple[str, ...]

@@ -113,7 +113,7 @@ class SqlDialect:
 
     @property
     def operands(self) -> tuple[bool, TextNumbers, bool, bool]:
-        """Return the options of `with_days` after the types: text_times, text_numbers, truncates and text_casts."""
+        """Return the arguments of `with_days` after the types: (text_times, text_numbers, truncates, text_casts)."""
         return self.text_times, self.text_numbers, "TRUNC" in self.functions, self.text_casts
 
 
@@ -905,7 +905,9 @@ EMPTIED = frozenset({"SUBSTRING", "TRIM", "REPLACE"})
 
 
 def null_if_empty(e: rows.Expression) -> rows.Expression:
-    """Return an expression that is NULL where the function gives the empty text, as in Oracle."""
+    """Return an expression that is NULL if the given one is the empty text, as in Oracle; the same one if it never
+    is.
+    """
     if isinstance(e, rows.RowCase):
         return replace(e, otherwise=null_if_empty(e.otherwise))
     if not isinstance(e, rows.RowCall) or e.function not in EMPTIED:

@@ -81,7 +81,10 @@ def _key(value: Nullable) -> Any:
 
 
 def match_of(q: MatchRecognize, found: RowMatch, places: list[int]) -> NumberedMatch:
-    """Return a match with positions in the table. places: the positions of the rows of its partition."""
+    """Return the match with the positions of its rows in the table.
+
+    places: the positions in the table of all rows of the partition.
+    """
     events = tuple(places[found.start : found.end])
     bound: dict[str, list[int]] = {}
     for place, label in zip(events, found.labelling, strict=True):

@@ -152,7 +152,7 @@ class ListedMeasure:
 
 @dataclass(frozen=True)
 class Identifier:
-    """A name, and whether it is written in quotation marks."""
+    """A name, and whether it is written in quotation marks. mark: the quotation mark."""
 
     name: str
     quoted: bool

@@ -79,7 +79,9 @@ class SortItem:
 
 @dataclass(frozen=True)
 class LiteralTable:
-    """VALUES: rows of expressions without columns. A SELECT without FROM reads one row without cells."""
+    """A table whose rows are in the text, as after VALUES. A SELECT without FROM reads a table of one row without
+    cells.
+    """
 
     names: tuple[str, ...]
     rows: tuple[tuple[rows.Expression, ...], ...]
@@ -157,7 +159,7 @@ def reads_file(source: TableSource | None) -> bool:
 
 @dataclass(frozen=True)
 class Statement(PlainSelect):
-    """A SELECT over the output of one clause; its `below` is the selection that makes the rows of the clause.
+    """A SELECT over the output of one clause; `below` is the query whose rows the clause reads.
 
     lists: the measures that the text writes as lists.
     """
@@ -652,7 +654,7 @@ _ROWS = re.compile(rf"\(\s*ROWS\s+BETWEEN\s+(?P<start>{_END})\s+AND\s+(?P<end>{_
 
 
 def cut_windows(text: str, dialect: SqlDialect) -> tuple[str, tuple[WindowColumn, ...]]:
-    """Return a text of the same length in which aggregates with OVER in DEFINE are columns, and these columns.
+    """Replace each aggregate with OVER in DEFINE by a column: return the text, of the same length, and these columns.
 
     In a dialect without such aggregates the text stays as it is. Raises Unsupported for a window other than ROWS
     BETWEEN.

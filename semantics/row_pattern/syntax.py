@@ -50,7 +50,7 @@ class Anchor(RowNode):
 
 
 class RowConcatenation(RowNode):
-    """Left, then right."""
+    """p q: first the left pattern, then the right one."""
 
     WORD: ClassVar[str] = "Concatenation"
 
@@ -60,7 +60,7 @@ class RowConcatenation(RowNode):
 
 
 class Alternation(RowNode):
-    """Left or right; left is preferred."""
+    """p | q: the left pattern or the right one; the left one is preferred."""
 
     operands: ClassVar = ("left", "right")
     left: Pattern
@@ -77,7 +77,9 @@ class Permute(RowNode):
 
 
 class Quantified(RowNode):
-    """From low to high iterations (None: any number); a greedy quantifier prefers more, a reluctant one fewer."""
+    """p{low,high}: from low to high iterations of p (high None: no limit). A greedy quantifier prefers more iterations,
+    a reluctant one fewer.
+    """
 
     operands: ClassVar = ("pattern",)
     pattern: Pattern
@@ -395,7 +397,7 @@ below: Callable[[Expression], tuple[Expression, ...]] = trees.children
 
 
 def lookups(e: Expression) -> list[Lookup]:
-    """Return the parts of an expression that depend on rows, without parts inside other such parts."""
+    """Return the outermost parts of an expression that depend on rows, such as columns and aggregates."""
     if isinstance(e, Lookup):
         return [e]
     return [found for operand in below(e) for found in lookups(operand)] if e.operands else []
@@ -535,7 +537,7 @@ class MatchRecognize:
 
     @property
     def expressions(self) -> tuple[Expression, ...]:
-        """Return the conditions and the measures."""
+        """Return the expressions of DEFINE and MEASURES."""
         return (*(one.condition for one in self.define), *(one.expression for one in self.measures))
 
     @property

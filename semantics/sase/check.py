@@ -288,7 +288,7 @@ def _pattern(q: sase.SaseQuery) -> Iterator[Problem]:
         )
     elif q.pattern[-1].negated and q.within is None:
         last = show_component(q.pattern[-1])
-        message = f"{last} at the end of the pattern: without WITHIN, such an event may still come at any later time"
+        message = f"{last} at the end of the pattern needs WITHIN: without it, such an event may come at any later time"
         yield Problem("negation", message, q.pattern[-1].span)
     if q.within is not None and q.within.amount <= 0:
         yield Problem("window", "the length of the window is not positive, so no event is in it", q.within.span)
@@ -335,7 +335,8 @@ def _strategies(q: sase.SaseQuery) -> Iterator[Problem]:
             k = q.pattern[placed(p, q.pattern).component]
             if not k.negated and k.variable not in named:
                 message = (
-                    f"{show_condition(p)} decides which {k.variable} is selected, but {k.variable} has another strategy"
+                    f"{show_condition(p)} is in the block of a strategy for other variables, but "
+                    f"decides which {k.variable} is selected"
                 )
                 yield Problem("strategy", message, conjunct.span)
 
@@ -370,14 +371,14 @@ def _conjunct(q: sase.SaseQuery, p: Predicate, underlined: bool, span: Span | No
     atoms = list(_literals(p))
     for atom in atoms:
         if isinstance(atom, Both | Either | Not):
-            message = f"{text} is not a clause: each part of `or` must be a comparison or the negation of a comparison"
+            message = f"{text} is not a clause: each operand of `or` must be a comparison or the negation of one"
             yield Problem("good_formula", message, span)
             return
     for atom in atoms:
         if not any(a.variable == last and rank(a) == max(ranks) for a in mentions(atom)):
             identifier = next(show_attribute(a) for a in mentioned if a.variable == last and rank(a) == max(ranks))
             lacking = show_condition(atom)
-            message = f"each part of {text} must contain its last identifier, {identifier}, but {lacking} does not"
+            message = f"{text}: each operand of `or` must contain the last identifier, {identifier}; {lacking} does not"
             yield Problem("good_formula", message, span)
 
 

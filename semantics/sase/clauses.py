@@ -42,7 +42,7 @@ def strategy_of(q: sase.SaseQuery, variable: str) -> sase.Strategy:
 
 
 def is_cut(q: sase.SaseQuery, variable: str) -> bool:
-    """Return whether `!` follows the variable in the declaration of its strategy (sase07, section 2.2.2)."""
+    """Return whether the strategy of the variable is declared with `!` after the variable (sase07, section 2.2.2)."""
     return any(argument.cut for block in q.where for argument in block.arguments if argument.variable == variable)
 
 
@@ -130,12 +130,12 @@ def source_of(part: sase.SaseQuery) -> str | None:
 
 
 def index_by_stream(q: sase.Tree) -> Mapping[str, sase.SaseQuery | sase.SaseUnion]:
-    """Return the queries that make a named stream."""
+    """Return the queries that write a named stream, by the stream's name."""
     return {name: query for query in queries_of(q) if (name := stream_of(query)) is not None}
 
 
 def in_order(q: sase.Tree) -> tuple[sase.SaseQuery | sase.SaseUnion, ...]:
-    """Return a program's queries, each after the queries whose streams it reads. Raises IllFormed for a circle."""
+    """Return a program's queries, each after the queries whose streams it reads. Raises IllFormed for a cycle."""
     queries, makers = queries_of(q), index_by_stream(q)
     index = {id(query): n for n, query in enumerate(queries)}
     graph = {
@@ -147,7 +147,7 @@ def in_order(q: sase.Tree) -> tuple[sase.SaseQuery | sase.SaseUnion, ...]:
     except CycleError as error:
         cycle: list[int] = error.args[1]
         names = " reads ".join(str(stream_of(queries[n])) for n in reversed(cycle))
-        raise IllFormed(f"the streams read each other in a circle: {names}", queries[cycle[0]].span) from None
+        raise IllFormed(f"the streams read each other in a cycle: {names}", queries[cycle[0]].span) from None
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -290,9 +290,9 @@ def agree(attribute: str, event: Event, before: Event) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """The place where a conjunct of WHERE is tested: the index of a component in the pattern, and an edge of it.
+    """Where a conjunct of WHERE is tested: the index of a component in the pattern, and an edge of that component.
 
-    The edge says at which event of a Kleene plus it is tested: the first, any, a later one, or at its end.
+    The edge is the moment in the selection of a Kleene plus: its first event, any event, a later event, or its end.
     """
 
     component: int
@@ -340,9 +340,11 @@ def _edge(ranks: set[int]) -> Edge:
 
 
 class SaseAbsences:
-    """The series of events that the negated components of a query forbid, over one stream.
+    """The events that must not occur, because negated components of a query describe them, over one stream.
 
-    watch: a function that counts the series that are tried.
+    A negated Kleene plus describes a series of events, another negated component a series of one event. In all methods
+    k is a negated component, M a match, and series the positions of the series so far. watch: a function that counts
+    the series that are tried.
     """
 
     def __init__(
@@ -451,10 +453,11 @@ class SaseAbsences:
         edges: tuple[Edge, ...],
         only: list[Predicate | sase.Equivalence] | None = None,
     ) -> bool:
-        """Return whether all clauses on the negated variable hold that are placed on one of these edges.
+        """Return whether the series satisfies all clauses on the negated component that are tested at one of these
+        edges.
 
-        only: the clauses to test, None for all. All variables of the match are bound, so a clause is placed as if the
-        negated component were the last.
+        edges: see `Placed`. only: the clauses to test, None for all. All variables of the match are bound, so a clause
+        is tested as if the negated component were the last.
         """
         value = value_of(dict(M) | {k.variable: series}, self.S, self.operations)
         order = (*clauses.positive(self.q), k)
@@ -708,7 +711,7 @@ def matches_by(
     budget: Budget = Budget(),
     operations: Operations = NO_OPERATIONS,
 ) -> Iterable[Bindings]:
-    """Return the matches by a definition, whose steps are counted. Raises BudgetExceeded."""
+    """Return the matches that the definition finds; its steps count against the budget. Raises BudgetExceeded."""
     # Two counters: a query can search through many sequences and find few matches, or find a match in each.
     watch = Counted(budget.valuations, "sequences of events")
     return Counted(budget.matches, "matches")(definition(q, S, reading, operations, watch).matches())

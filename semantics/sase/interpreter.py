@@ -32,7 +32,7 @@ ResultValue: TypeAlias = Value | Composed | list[Value | None] | list[Composed] 
 def result(
     q: sase.SaseQuery, match: Bindings, S: Sequence[Event], operations: Operations = NO_OPERATIONS
 ) -> dict[str, ResultValue]:
-    """Return the attributes of the result event that a match becomes."""
+    """Return the attributes of the result event that RETURN makes of a match."""
     bound = dict(match)
     values = (_value(item.output, bound, S, operations) for item in q.returned.items)
     return dict(zip(names_of(q.returned), values, strict=True))
@@ -208,9 +208,9 @@ def _schema(types: Types) -> Schema | None:
 
 
 def open_test(q: sase.Tree, S: Stream, reading: Reading) -> Callable[[Match], bool] | None:
-    """Return a function that tells whether a match of the query over the stream is open; None if no match can be.
+    """Return a function that tells whether later events could still remove a match, which is then called open.
 
-    Only single query blocks over the input are considered.
+    Return None if no match can be open. Only single query blocks over the input are considered.
     """
     if not isinstance(q, sase.SaseQuery) or q.source is not None or q.within is None or reading.stream_end == "waits":
         return None
@@ -253,9 +253,9 @@ def keyless_events(q: sase.Tree, S: Stream) -> Iterator[Problem]:
                 if lacking and not _is_named_elsewhere(block, k.variable, name):
                     term = f"{show_name(k.variable)}.{show_name(name)}"
                     message = (
-                        f"[{show_name(name)}] compares events of a match with each other, but here a match has one: "
+                        f"[{show_name(name)}] compares the events of a match, but here a match has only one event. So "
                         f"events of {show_name(k.type)} without {name} match too, such as event {lacking[0]} "
-                        f"({len(lacking)} in all); to leave them out add {term} = {term}"
+                        f"({len(lacking)} in all). To leave them out, add {term} = {term}"
                     )
                     yield Problem("attribute", message, conjunct.span)
 

@@ -113,7 +113,7 @@ class Conjunct(SaseNode):
 
 
 class Selected(SaseNode):
-    """a, b[] or b[]! as the argument of a strategy; cut is the forced break, `!`."""
+    """a, b[] or b[]! as the argument of a strategy; cut is true for `!`, which makes the Kleene plus stop (icde08)."""
 
     variable: str
     cut: bool = False
@@ -128,7 +128,7 @@ class Block(SaseNode):
 
 
 class SaseWindow(SaseNode):
-    """WITHIN 4 hours."""
+    """The length of the window, as in WITHIN 4 hours."""
 
     WORD: ClassVar[str] = "Window"
 
@@ -137,7 +137,7 @@ class SaseWindow(SaseNode):
 
     @property
     def seconds(self) -> int | float:
-        """Return the length of the window."""
+        """Return the length of the window in seconds."""
         return self.amount * SECONDS[self.unit]
 
 

@@ -248,8 +248,8 @@ class LogOfRules:
         return iter(sorted(made, key=lambda alert: (alert.at, alert.events)))
 
     def alert_of(self, rule: SigmaCorrelation, events: tuple[int, ...], last: AlertOccurrence) -> SigmaAlert:
-        """Return the alert of a correlation with these events. Its position and its group are those of the last
-        occurrence.
+        """Return a correlation's alert with these events; its position and its group are those of the occurrence
+        `last`.
         """
         named = zip(rule.group_by, rule.keys[last.rule], strict=True)
         return SigmaAlert(
@@ -268,7 +268,8 @@ class LogOfRules:
     def measure(
         self, rule: SigmaCorrelation, window: list[AlertOccurrence], of_p: list[AlertOccurrence]
     ) -> tuple[float | None, tuple[int, ...]]:
-        """Return the number in a window that a correlation's condition compares, and the events that an alert has.
+        """Return (number, events) for a window: the number that the condition compares, and the events that an alert
+        has.
 
         The number is None if there is none, as for an average of no values.
 
@@ -310,7 +311,10 @@ class LogOfRules:
         return one.at if isinstance(rule.rules[one.rule], SigmaDetection) else one.alert
 
     def longest_chain(self, window: list[AlertOccurrence], last: set[int]) -> tuple[AlertOccurrence, ...]:
-        """Return the longest chain of rules in order that ends at one of the positions; of several, the latest."""
+        """Return the longest chain of occurrences whose rules are in order and whose end is at a position in `last`.
+
+        Of several, return the latest.
+        """
         together = self.reading.instant == "together"
         best: dict[int, tuple[AlertOccurrence, ...]] = {}  # by the rule of its last occurrence
         ending: list[tuple[AlertOccurrence, ...]] = []

@@ -378,7 +378,7 @@ def _value(field: eql.EventField, value: Any, rule: str) -> eql.Condition:
         case types.SigmaString():
             return _text(field, value, rule)
         case types.SigmaTimestampPart():
-            raise Unsupported(f"{rule}: parts of a time, as in {field_name(field.name)}|hour, have no meaning here")
+            raise Unsupported(f"{rule}: parts of a time, as in {field_name(field.name)}|hour, are not supported here")
         case types.SigmaNumber():
             number = _number(value)
             # Sigma's fields have no types, and logs have the same number sometimes as a text.

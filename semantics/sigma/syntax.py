@@ -65,8 +65,8 @@ SigmaRule: TypeAlias = SigmaDetection | SigmaCorrelation
 class SigmaQuery(Tree):
     """The rules of a text that raise alerts: no correlation refers to them, or `generate` is set.
 
-    text: the YAML. unused: the detections, aliases and keys that have no effect, as tuples of the rule, the key that
-    should name or have the part, and its name. Equality ignores both.
+    text: the YAML. unused: the detections, aliases and keys that have no effect, as tuples (rule, key, name): `key` is
+    where the rule should use the part called `name`. Equality ignores both.
     """
 
     operands: ClassVar = ("rules",)
@@ -98,7 +98,7 @@ def has_field(name: str) -> eql.Condition:
 
 
 def field_there(condition: eql.Condition) -> str | None:
-    """Return the name of the field if the condition is that of `has_field`; else None."""
+    """Return the name of the field if the condition is one that `has_field` returns; else None."""
     match condition:
         case eql.AnyConditions((eql.FieldComparison("!=", eql.EventField(name), _), _)) if condition == has_field(name):
             return name

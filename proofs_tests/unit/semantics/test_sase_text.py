@@ -222,7 +222,7 @@ def test_conditions_that_are_not_good(condition: str, rule: str) -> None:
 
 
 def test_a_condition_that_is_not_good_is_shown() -> None:
-    with pytest.raises(IllFormed, match="must contain its last identifier, b") as error:
+    with pytest.raises(IllFormed, match="must contain the last identifier, b") as error:
         require_wellformed(parse(f"{AB} WHERE b[i].x > 1 or a.x > 3 RETURN a.x"))
     assert "split the condition, or move it to HAVING" in error.value.message
 

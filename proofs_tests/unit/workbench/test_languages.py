@@ -701,7 +701,7 @@ def test_the_command_check() -> None:
     bad = QUERY.replace("b[i].x > a.x", "b[i].x > a.x or a.x = 1")
     said = CliRunner().invoke(simplify.check_command, ["--language", "sase", bad], standalone_mode=False)
     assert said.return_value == 1
-    assert "good_formula: each part of b[i].x > a.x or a.x = 1 must contain its last identifier" in said.output
+    assert "good_formula: b[i].x > a.x or a.x = 1: each operand of `or` must contain the last identifier" in said.output
 
 
 # --- the engine and its protocol --------------------------------------------------------------------------------------
