@@ -60,7 +60,7 @@ def _in_scope(
 ) -> Iterator[Problem]:
     for x in sorted(free_variables(body)):
         message = (
-            f"no exists binds {x}, so it stands for some event, as in exists {x} (...) around the whole expression"
+            f"{x} is bound by no exists: it stands for some event, as in exists {x} (...) around the whole expression"
         )
         yield Problem("unbound", message, body.span)
     for X in find_scope_variables(body, parameters):

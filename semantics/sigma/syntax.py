@@ -113,8 +113,8 @@ SIGNS: Mapping[str, str] = {"<": "lt", "<=": "lte", ">": "gt", ">=": "gte"}
 def show_condition(condition: eql.Condition) -> str:
     """Return the text of a condition, with tests written as in rules.
 
-    >>> show_condition(eql.NegatedCondition(eql.ValueLookup("like", eql.EventField("User"), ("*$",))))
-    'not User|cased: "*$"'
+    >>> show_condition(eql.NegatedCondition(eql.ValueLookup("like", eql.EventField("User"), ("*root",))))
+    'not User|cased: "*root"'
     """
     return _show(_with_field_names(condition))
 

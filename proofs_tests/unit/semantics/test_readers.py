@@ -565,7 +565,7 @@ def test_arrow_types_are_brought_to_ours(write: Callable[..., Path]) -> None:
         (pa.array([[1], [], []]), ", field 'x': a list, whose number of elements is the "
          "attribute 'x.count'; 'x.any.x' says whether x is one of them"),
         (pa.array([1, 2, 3]).cast(pa.decimal128(21, 2)), ", field 'x': the column has type decimal128(21, 2); an "
-         "attribute is int, float, string, bool, timestamp, so convert the column or leave it out"),
+         "attribute must be int, float, string, bool, timestamp; convert the column or leave it out"),
     ],
 )  # fmt: skip
 def test_arrow_columns_that_have_no_place_are_refused(
