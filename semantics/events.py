@@ -494,7 +494,7 @@ def _of_columns(S: Stream) -> ObservedSchema:
 
 
 def dictionary_of(column: pa.ChunkedArray) -> pa.DictionaryArray:
-    """Return a column in one piece, as its distinct values and the index of each row's value."""
+    """Return a column as one dictionary array: its distinct values, and for each row the index of its value."""
     encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     combined = encoded.unify_dictionaries().combine_chunks()
     return pa.concat_arrays(combined.chunks) if isinstance(combined, pa.ChunkedArray) else combined
@@ -537,9 +537,9 @@ def _types_in(column: Any) -> list[str]:
 
 
 def text_among_numbers(S: Stream, name: str) -> tuple[int, str] | None:
-    """Return the first event whose text is not a number, and the text; None if all texts are numbers, or none is.
+    """Return the first event whose text is not a number, and the text.
 
-    name: an attribute whose values are texts.
+    Return None if every text is a number, or no text is one. name: an attribute whose values are texts.
     """
     number, _ = PATTERNS["float"]
     if S.is_columnar:

@@ -421,7 +421,7 @@ def open_source(path: str) -> CsvSource:
 
 @contextmanager
 def naming_file(path: str) -> Iterator[None]:
-    """Turn errors of the operating system inside into InputErrors that name the file."""
+    """Return a context that turns errors of the operating system into InputErrors, which name the file."""
     try:
         yield
     except FileNotFoundError:

@@ -206,8 +206,8 @@ class TableLayout:
     event or a match.
 
     attributes: the attributes to show, in order; None for all that events have, in the order of the stream. firsts: for
-    each attribute the first position with a value. types: the event types of the matches, in order; true if a match has
-    several events of the type. filled: the pairs of an event type and an attribute with a value in a match.
+    each attribute the first position with a value. types: the event types of the matches, in order, each with True if a
+    match has several events of the type. filled: the pairs of an event type and an attribute with a value in a match.
     """
 
     def __init__(self, attributes: Sequence[str] | None = None) -> None:
@@ -347,7 +347,7 @@ def written_table(columns: Mapping[str, Sequence[Any]], format: OutputFormat) ->
 
 @contextmanager
 def table_writer(file: BinaryIO, format: OutputFormat) -> Iterator[Callable[[Mapping[str, Any]], None]]:
-    """Return a function that writes the next rows, given as columns; all calls have the same columns.
+    """Return a context with a function that writes the next rows, given as columns; all calls have the same columns.
 
     In formats of text the columns are Arrow arrays.
     """

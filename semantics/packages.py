@@ -77,7 +77,9 @@ def naming_extras() -> Iterator[None]:
 
 
 def import_package(name: str) -> ModuleType:
-    """Import a package, or one of its modules, by its name. Raises ImportError; no module of cerify is imported so."""
+    """Import a package, or one of its modules, by its name. Raises ImportError. Modules of cerify are not imported this
+    way.
+    """
     return import_module(name)
 
 

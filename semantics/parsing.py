@@ -322,8 +322,8 @@ COMPARATORS = {"≤": "<=", "≥": ">=", "≠": "!="}
 def parser_of(*packages: str) -> Lark:
     """Return the LALR parser for the grammars of these packages, joined in order; they may be in a zip file.
 
-    The tables are stored beside Python's bytecode, if Python may write any: building takes ten times as long as
-    loading.
+    The parser's tables are cached beside Python's bytecode, if that may be written: building them takes ten times as
+    long as loading them.
     """
     files = {PREDICATES: "predicates.lark"}
     grammar = "\n".join(str(get_data(one, files.get(one, "grammar.lark")) or b"", "utf-8") for one in packages)

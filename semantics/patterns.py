@@ -100,7 +100,7 @@ class RegexConcatenation:
 
 @dataclass(frozen=True)
 class RegexChoice:
-    """Any of the parts."""
+    """One of the parts."""
 
     parts: tuple[Node, ...]
 

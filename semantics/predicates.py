@@ -388,7 +388,7 @@ RESERVED_VARIABLES = frozenset({"true", "false"})
 
 
 class WrittenTerm(Attribute):
-    """A term given by its text."""
+    """A term that is given by its text, and printed as this text."""
 
     __slots__ = ()
 
@@ -546,7 +546,11 @@ MENDS: Mapping[Rule, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A broken rule: a sentence about it, and its place in the query if known."""
+    """A rule that a query breaks: a sentence about it, and its place in the query if known.
+
+    meant: the name that was probably meant. partial: whether another event type that the variable can hold has the
+    attribute. advice: what to do about it, if MENDS does not say so for the rule.
+    """
 
     rule: Rule
     message: str

@@ -344,7 +344,7 @@ class AcrossKeys:
 
     @property
     def problem(self) -> Problem:
-        """Return the problem that warns the user of this operator before evaluation."""
+        """Return the warning about this operator, for the user to see before evaluation."""
         symbol, a = OPERATORS[type(self.operator)].symbol, self.partition.attribute
         message = (
             f"{symbol} under PARTITION BY [{a}] looks at the events of all keys: {entry_of(EFFECTS, self.operator)}"

@@ -148,25 +148,25 @@ class In(_WithOperand):
 
 
 class Filter(Restriction):
-    """phi FILTER condition."""
+    """phi FILTER condition: only valuations that satisfy the condition."""
 
     condition: Condition
 
 
 class Seq(Sequencing):
-    """phi ; phi: non-contiguous sequencing."""
+    """phi ; psi: non-contiguous sequencing; any events may lie between phi and psi."""
 
 
 class Plus(Iteration):
-    """phi+: non-contiguous iteration."""
+    """phi+: non-contiguous iteration; any events may lie between two rounds of phi."""
 
 
 class ContiguousSeq(Sequencing):
-    """phi : phi: contiguous sequencing."""
+    """phi : psi: contiguous sequencing; psi begins at the position after the end of phi."""
 
 
 class ContiguousPlus(Iteration):
-    """phi:+: contiguous iteration."""
+    """phi:+: contiguous iteration; each round of phi begins at the position after the end of the one before."""
 
 
 class Project(_Node):
@@ -182,7 +182,7 @@ class Start(Restriction):
 
 
 class Or(Combination):
-    """phi OR phi: disjunction."""
+    """phi OR psi: disjunction; the valuations of phi and those of psi."""
 
 
 class And(Combination):
@@ -198,19 +198,19 @@ class Unless(_WithOperands):
 
 
 class Strict(Restriction):
-    """STRICT(phi): only valuations whose support is an interval (tods21, section 7.1)."""
+    """STRICT(phi): only valuations whose events are adjacent, without a gap (tods21, section 7.1)."""
 
 
 class Next(Preference):
-    """NXT(phi): only valuations whose support is the greatest in the order next (tods21, section 7.1)."""
+    """NXT(phi): only valuations with the earliest events, compared from the first one on (tods21, section 7.1)."""
 
 
 class Last(Preference):
-    """LAST(phi): only valuations whose support is the greatest in the order last (tods21, section 7.1)."""
+    """LAST(phi): only valuations with the latest events, compared from the last one on (tods21, section 7.1)."""
 
 
 class Max(Preference):
-    """MAX(phi): only valuations whose support is maximal under inclusion (tods21, section 7.1)."""
+    """MAX(phi): only valuations whose events are not a proper subset of those of another one (tods21, section 7.1)."""
 
 
 @dataclass(frozen=True)
@@ -240,7 +240,7 @@ Window: TypeAlias = EventWindow | TimeWindow | AttributeWindow
 
 
 class Within(Restriction):
-    """phi WITHIN window: sugar for the filter Q of tods21, section 4."""
+    """phi WITHIN window: only valuations whose events fit into the window; the filter Q of tods21, section 4."""
 
     window: Window
 
@@ -512,7 +512,9 @@ class NextPlus(Derived, _WithOperand):
 
 
 class Until(Derived, _WithOperands):
-    """phi UNTIL psi: rounds of phi of which none is skipped, then the first psi after them."""
+    """phi UNTIL psi: matches of phi one after the other, none of them skipped, then the first match of psi after
+    them.
+    """
 
     def expand(self) -> Formula:
         phi, psi = self.left, self.right

@@ -67,8 +67,7 @@ def defined_outside_iteration(phi: core.Formula) -> Variables:
 
 
 def free(phi: core.Formula) -> Variables:
-    """Return the variables of phi that a surrounding formula can see: no iteration in phi binds them anew in each
-    round.
+    """Return the variables of phi, except those that an iteration in phi binds anew in each round.
 
     Two valuations that agree on these variables give phi the same complex events. cep17 has no name for them.
     """

@@ -98,7 +98,7 @@ class CoreEventAtom(_Node):
 
 
 class CoreFilter(_OneOperand):
-    """phi FILTER condition."""
+    """phi FILTER condition: only complex events whose variables satisfy the condition."""
 
     WORD: ClassVar[str] = "Filter"
 
@@ -106,13 +106,13 @@ class CoreFilter(_OneOperand):
 
 
 class CoreOr(_TwoOperands):
-    """phi OR phi: disjunction."""
+    """phi OR psi: disjunction."""
 
     WORD: ClassVar[str] = "Or"
 
 
 class CoreSeq(_TwoOperands):
-    """phi ; phi: one after the other, with anything in between."""
+    """phi ; psi: first phi, then psi, with any events in between."""
 
     WORD: ClassVar[str] = "Seq"
 
@@ -134,19 +134,25 @@ class CorePreference(CoreSelection):
 
 
 class CoreStrict(CoreSelection):
-    """STRICT(phi): only complex events that are intervals (cep17, section 4)."""
+    """STRICT(phi): only complex events without a gap between their positions (cep17, section 4)."""
 
     WORD: ClassVar[str] = "Strict"
 
 
 class CoreNext(CorePreference):
-    """NXT(phi): of the complex events with the same last position, the greatest in the order `next`."""
+    """NXT(phi): of the complex events with the same last position, the one with the earliest positions.
+
+    Positions are compared from the first one on: the order <=next of cep17, section 4.
+    """
 
     WORD: ClassVar[str] = "Next"
 
 
 class CoreLast(CorePreference):
-    """LAST(phi): of the complex events with the same last position, the greatest in the order `last`."""
+    """LAST(phi): of the complex events with the same last position, the one with the latest positions.
+
+    Positions are compared from the last one on: the order <=last of cep17, section 4.
+    """
 
     WORD: ClassVar[str] = "Last"
 

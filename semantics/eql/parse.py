@@ -46,8 +46,8 @@ _SIMPLE = {"n": "\n", "r": "\r", "t": "\t", "\\": "\\", '"': '"', "'": "'", "b":
 def parse(text: str) -> eql.EqlQuery:
     """Parse the text of a query.
 
-    Raises ParseError, and BudgetExceeded if the query is nested too deeply. The query may still break a rule of
-    `cerify.semantics.eql.parse`.
+    Raises ParseError, and BudgetExceeded if the query is nested too deeply. The query may still break a rule that only
+    `problems` checks.
     """
     return cast("eql.EqlQuery", parsed(text, parser_of("cerify.semantics.eql"), _EqlBuilder()))
 

@@ -75,7 +75,7 @@ def occurrences(E: expr.Expression, S: Stream, e: int, budget: Budget = Budget()
 
 
 def occurrence_tuple(found: Occurrence) -> Tuple:
-    """Return an occurrence as a tuple of vldb92, section 4. The entry of relative+ is (f, the tuples of its rounds)."""
+    """Return an occurrence as a tuple of vldb92, section 4. The entry of relative+ has the tuples of its rounds."""
     return found.start, tuple(_entries(found.expression, found))
 
 

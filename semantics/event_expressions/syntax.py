@@ -141,7 +141,10 @@ class After(_Binary):
 
 
 class ExpressionBetween(_Binary):
-    """F /+ E: F in each of the histories into which the events of E cut the history (vldb92, 2.3, item k)."""
+    """F /+ E: F takes place in a part of the history between two consecutive events of E, or after the last one.
+
+    See vldb92, 2.3, item k.
+    """
 
     WORD: ClassVar[str] = "Between"
 

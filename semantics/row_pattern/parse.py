@@ -587,7 +587,7 @@ def _fields_of(written: str, first: str, last: str, wrong: ParseError) -> timede
 
 
 def scalar_function(name: str, arguments: tuple[rows.Expression, ...], span: Span) -> rows.Expression | None:
-    """Return the call of a function of values; None for an unknown name.
+    """Return the tree of a call of a scalar function; None for an unknown name.
 
     Raises Unsupported for a wrong number of arguments, and for an unknown unit of time.
     """

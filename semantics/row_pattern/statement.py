@@ -118,7 +118,7 @@ class PlainSelect:
 
     @property
     def expressions(self) -> tuple[rows.Expression, ...]:
-        """Return the expressions of the selection and of those below it."""
+        """Return the expressions of the selection, and those of the queries in its FROM."""
         listed = (*(item.expression for item in self.items), self.where, *(one.expression for one in self.order))
         return (*(e for e in listed if e is not None), *expressions_in(self.below))
 

@@ -399,13 +399,16 @@ class SaseAbsences:
         return clauses.spans(window, self.S[p], self.S[r], closed=self.reading.window == "closed")
 
     def goes_on(self, k: sase.Component, M: Bindings, series: tuple[int, ...], p: int) -> bool:
-        """Return whether the event at p can be the next of the series."""
+        """Return whether the event at p can be the next event of the series."""
         return self.describes(k, M, (*series, p)) and all(
             self.leaves_out(k, M, series, r) for r in range(series[-1] + 1, p)
         )
 
     def describes(self, k: sase.Component, M: Bindings, series: tuple[int, ...]) -> bool:
-        """Return whether the negated component describes the last event of the series, given those before it."""
+        """Return whether the last event of the series fits the negated component, given the events before it.
+
+        It must have the component's type, and pass the equivalence tests and clauses on the component.
+        """
         edges: tuple[Edge, ...] = ("first", "each") if len(series) == 1 else ("each", "later")
         tests = [x for x, _ in clauses.equivalences(self.q)]
         return (

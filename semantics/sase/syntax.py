@@ -160,7 +160,7 @@ class SaseSeries(SaseNode):
 
 
 class Composite(SaseNode):
-    """a.(x, y), b[i].(x, y) at any place: one value, composed of the values of several attributes."""
+    """a.(x, y), or b[i].(x, y) with any index: one value, composed of the values of several attributes."""
 
     variable: str
     place: Index

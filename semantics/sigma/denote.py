@@ -372,7 +372,7 @@ def satisfies(number: float | None, thresholds: Iterable[Threshold]) -> bool:
 def detection_test(
     rule: SigmaDetection, case: SigmaCase = "folded", absent: Literal["false", "unknown"] = "false"
 ) -> Callable[[Event], bool]:
-    """Return a function that tells whether an event satisfies a detection."""
+    """Return a function that tells whether an event satisfies a detection. case, absent: see `SigmaReading`."""
     truth = condition_test(cased_condition(rule.condition, case), EqlReading("exact", absent), own_values_of)
     return lambda event: truth(event) is True
 
