@@ -26,9 +26,8 @@ if TYPE_CHECKING:
     import z3
     from pyarrow import csv as arrow_csv
     from pyarrow import json as arrow_json
-    from rich import table as rich_table
 
-__all__ = ["arrow_csv", "arrow_json", "np", "pa", "pc", "psutil", "rich_table", "z3"]
+__all__ = ["arrow_csv", "arrow_json", "np", "pa", "pc", "psutil", "z3"]
 
 EXTRAS: Mapping[str, str] = {
     "hypothesis": "hypothesis",
@@ -99,4 +98,4 @@ class _Package:
 if not TYPE_CHECKING:
     np, pa, pc, z3 = map(_Package, ("numpy", "pyarrow", "pyarrow.compute", "z3"))
     arrow_csv, arrow_json = map(_Package, ("pyarrow.csv", "pyarrow.json"))
-    psutil, rich_table = map(_Package, ("psutil", "rich.table"))
+    psutil = _Package("psutil")

@@ -13,7 +13,7 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -163,6 +163,11 @@ def screen_width() -> int:
     return shutil.get_terminal_size().columns if on_terminal() else WIDEST
 
 
+def echo_line(text: str = "", style: str = "") -> None:
+    """Write a text to standard output as one line, which is not wrapped, with escapes for newlines."""
+    click.echo(_styled(printable(text), style), color=in_colour())
+
+
 def echo_lines(lines: Iterable[Line]) -> None:
     """Write lines to standard output; on a terminal, wrapped to its width and in colour."""
     for line in styled_lines(lines, screen_width()):
@@ -176,10 +181,10 @@ def styled_lines(lines: Iterable[Line], width: int) -> Iterator[str]:
             yield "".join(_styled(shielded(text), style) for text, style in parts)
 
 
-def table_lines(headings: Sequence[str], rows: Sequence[Sequence[str]], numbers: int = 1) -> list[Line]:
+def table_lines(headings: Sequence[str], rows: Sequence[Sequence[str]], numbers: Collection[int] = (0,)) -> list[Line]:
     """Return a table as lines. Cells may have several lines, and are wrapped if the table is wider than the terminal.
 
-    The first `numbers` columns are aligned on the right.
+    numbers: the indices of the columns that are aligned on the right.
     """
     cells = [[cell.split("\n") for cell in row] for row in rows]
     widths = [
@@ -201,8 +206,8 @@ def table_lines(headings: Sequence[str], rows: Sequence[Sequence[str]], numbers:
     return [*found, Line()]
 
 
-def _row(cells: Sequence[str], widths: Sequence[int], numbers: int) -> str:
-    pads = [str.rjust] * numbers + [str.ljust] * (len(cells) - numbers)
+def _row(cells: Sequence[str], widths: Sequence[int], numbers: Collection[int]) -> str:
+    pads = [str.rjust if i in numbers else str.ljust for i in range(len(cells))]
     return "  " + "   ".join(pad(cell, width) for pad, cell, width in zip(pads, cells, widths, strict=True)) + "  "
 
 
@@ -230,28 +235,22 @@ def _styled(text: str, style: str) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# The console of commands: a console of rich without markup, which prints each text as one line with escapes.
+# The console of progress bars, which are all that rich draws.
 
 
 def screen(**options: Any) -> Console:
     """Return a console that prints text as it is: without markup, emoji codes, or characters that steer a terminal.
 
-    Each printed text is one line, with escapes for newlines. In a pipe or file, tables are as wide as they need: rich
-    would fold their cells at 80 columns. options: the arguments of rich's Console. Raises MissingPackage.
+    options: the arguments of rich's Console. Raises MissingPackage.
     """
     with naming_extras():  # imported here because the help of commands works without rich
         from rich.console import Console
         from rich.segment import Segment
 
     class Screen(Console):
-        def print(self, *objects: Any, **options: Any) -> None:
-            """Print like rich's console, but each text as one line."""
-            super().print(*(printable(one) if isinstance(one, str) else one for one in objects), **options)
-
         def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
             """Yield the segments of rich, with the text of each shielded, except rich's own control codes."""
             for segment in super().render(renderable, options):
                 yield segment if segment.control else Segment(shielded(segment.text), segment.style)
 
-    wide = {} if on_terminal(error=bool(options.get("stderr"))) else {"width": WIDEST}
-    return Screen(markup=False, emoji=False, highlight=False, **wide | options)
+    return Screen(markup=False, emoji=False, highlight=False, **options)

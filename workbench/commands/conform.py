@@ -82,9 +82,8 @@ from cerify.conformance.run import DIAGNOSIS_SECONDS, conform
 from cerify.semantics.arguments import choices, format_names, parse_reading
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.files import write_whole
-from cerify.semantics.packages import rich_table
 from cerify.semantics.readings import Reading, RowReading
-from cerify.terminal import echo, echo_error, printable, screen
+from cerify.terminal import echo, echo_error, echo_line, echo_lines, printable, table_lines
 
 SKIPS = 12  # the most reasons for skips that are listed
 INTERRUPTED = 130
@@ -349,41 +348,40 @@ def _require(what: str, wanted: Sequence[str], known: set[str]) -> None:
 
 
 def _print(report: Report) -> None:
-    console = screen(soft_wrap=True)
-    console.print(f"{report.engine} {report.version}, {report.suite}", style="bold")
+    echo_line(f"{report.engine} {report.version}, {report.suite}", style="bold")
     for warning in report.warnings:
-        console.print(f"warning: {warning}")
+        echo_line(f"warning: {warning}")
     if report.held_to:
-        console.print(f"held to {report.held_to}")
+        echo_line(f"held to {report.held_to}")
     if report.ended:
-        console.print(report.ended, style="bold")
-    console.print(opening(report), style="bold")
+        echo_line(report.ended, style="bold")
+    echo_line(opening(report), style="bold")
     for defect in report.defects:
-        console.print()
+        echo_line()
         for number, line in enumerate(defect_text(defect, report)):
-            console.print(line, style="" if number else "bold")
+            echo_line(line, style="" if number else "bold")
     if report.unexplained:
-        console.print()
-        console.print(f"unexplained  {count_of(report.unexplained, SKIPS)}")
+        echo_line()
+        echo_line(f"unexplained  {count_of(report.unexplained, SKIPS)}")
     for result in report.disputed:
-        console.print()
+        echo_line()
         for line in disputed_text(result):
-            console.print(line)
-    console.print()
-    console.print(score(report))
+            echo_line(line)
+    echo_line()
+    echo_line(score(report))
     _print_table(report)
     reasons = list(skips(report))
     for reason, number in reasons[:SKIPS]:
-        console.print(f"  skipped {number:>5,}  {reason or 'without a reason'}")
+        echo_line(f"  skipped {number:>5,}  {reason or 'without a reason'}")
     if rest := sum(number for _, number in reasons[SKIPS:]):
-        console.print(
+        echo_line(
             f"  skipped {rest:>5,}  for {plural(len(reasons) - SKIPS, 'other reason')}, listed by --html and --json"
         )
     for sentence in closing_sentences(report):
-        console.print(sentence)
+        echo_line(sentence)
     if report.known:
-        console.print(f"{plural(len(report.known), 'failing case')} known from the baseline")
-    console.print(verdict(report))
+        echo_line(f"{plural(len(report.known), 'failing case')} known from the baseline")
+    echo_line(verdict(report))
 
 
 def _print_table(report: Report) -> None:
@@ -393,14 +391,10 @@ def _print_table(report: Report) -> None:
     counted: list[Outcome] = ["passed", "skipped", "failed"]
     if report.disputed:
         counted.append("disputed")
-    table = rich_table.Table("feature", "cases", *counted, "no answer")
-    for column in table.columns[1:]:
-        column.justify = "right"
-    for feature, results in features.items():
-        table.add_row(printable(feature), *_counts(results, counted))
-    table.add_section()
-    table.add_row("in total", *_counts(report.results, counted))
-    screen().print(table)
+    headings = "feature", "cases", *counted, "no answer"
+    rows = [(printable(feature), *_counts(results, counted)) for feature, results in features.items()]
+    total = "in total", *_counts(report.results, counted)
+    echo_lines(table_lines(headings, [*rows, total], range(1, len(headings))))
 
 
 def _counts(results: Sequence[CaseResult], counted: Sequence[Outcome]) -> tuple[str, ...]:
@@ -414,6 +408,9 @@ def _counts(results: Sequence[CaseResult], counted: Sequence[Outcome]) -> tuple[
 
 # ---------------------------------------------------------------------------------------------------------------------
 # `cerify engines`: the engines that can be put under test by name.
+
+
+ENGINE_COLUMNS = ("name", "engine", "licence", "state", "missing")
 
 
 @click.command("engines")
@@ -440,16 +437,9 @@ def engines_command(as_json: bool, outdated: bool, engine_dir: Path | None) -> i
         for row in rows:
             echo(protocol.line(row))
     else:
-        table = _table("name", "engine", "licence", "state", "missing")
-        for row in rows:
-            table.add_row(row["name"], row["engine"], row["licence"], row["state"], row["missing"] or "nothing")
-        screen().print(table)
+        cells = [[row[name] or "nothing" for name in ENGINE_COLUMNS] for row in rows]
+        echo_lines(table_lines(ENGINE_COLUMNS, cells, ()))
     return 0 if all(row["missing"] is None for row in rows) else 1
-
-
-def _table(*columns: str) -> rich_table.Table:
-    """Return an empty table that shortens no cell; a name stays on one line, so that it can be copied."""
-    return rich_table.Table(*(rich_table.Column(one, overflow="fold", no_wrap=one == "name") for one in columns))
 
 
 def _row(name: str, folder: Path) -> dict[str, str | None]:
@@ -467,10 +457,7 @@ def _list_outdated(as_json: bool) -> int:
         for row in rows:
             echo(protocol.line(row))
     else:
-        table = _table("name", "package", "pinned", "newest")
-        for row in rows:
-            table.add_row(*row.values())
-        screen().print(table)
+        echo_lines(table_lines(("name", "package", "pinned", "newest"), [[*row.values()] for row in rows], ()))
     return 1 if any(row["newest"] != row["pinned"] for row in rows) else 0
 
 
@@ -563,8 +550,7 @@ SKIPPED_ALL = "the engine skips all questions about them"
 
 
 def _print_profile(profile: EngineProfile) -> None:
-    console = screen()
-    console.print(f"{profile.name} {profile.version}, {profile.language}", style="bold", markup=False, soft_wrap=True)
+    echo_line(f"{profile.name} {profile.version}, {profile.language}", style="bold")
     rows = [("axis", "value", "explains", "")]
     for name, finding in profile.axes.items():
         explained = f"{finding.explained} of {finding.answers}"
@@ -574,15 +560,15 @@ def _print_profile(profile: EngineProfile) -> None:
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     for row in rows:
         cells = (*(cell.ljust(width) for cell, width in zip(row[:3], widths, strict=True)), row[3])
-        console.print("  ".join(cells).rstrip(), markup=False, highlight=False, soft_wrap=True)
+        echo_line("  ".join(cells).rstrip())
     if skipped := [name for name, why in profile.not_asked.items() if why == SKIPPED]:
-        console.print(f"Not asked, as {SKIPPED_ALL}: {', '.join(skipped)}.", markup=False, soft_wrap=True)
-    console.print(f"{profile.questions} questions.")
-    console.print("Random cases check a profile: write it with --json to a FILE, and run cerify fuzz --policy FILE.")
+        echo_line(f"Not asked, as {SKIPPED_ALL}: {', '.join(skipped)}.")
+    echo_line(f"{profile.questions} questions.")
+    echo_line("Random cases check a profile: write it with --json to a FILE, and run cerify fuzz --policy FILE.")
     for remark in profile.remarks:
-        console.print(f"Note: {remark}.", markup=False, soft_wrap=True)
+        echo_line(f"Note: {remark}.")
     if profile.stopped:
-        console.print(f"Stopped before the last question: {profile.stopped}.", markup=False, soft_wrap=True)
+        echo_line(f"Stopped before the last question: {profile.stopped}.")
 
 
 def _note(name: str, finding: AxisFinding, profile: EngineProfile) -> str:
@@ -639,17 +625,15 @@ def trend_command(files: tuple[Path, ...], as_json: bool) -> int:
             echo(protocol.line(step.json()))
         return 1 if steps[-1].broken else 0
     held = any(step.held_to for step in steps)
-    table = rich_table.Table(
-        "engine", *(["held to"] if held else []), "passed", "claimed", "defects", "mended", "broken"
-    )
+    rows = []
     for step in steps:
         numbers = (step.passed, step.claimed, step.defects, len(step.mended), len(step.broken))
         names = (step.engine, step.held_to) if held else (step.engine,)
-        table.add_row(*map(printable, names), *map(str, numbers))
-    console = screen()
-    console.print(table)
+        rows.append((*map(printable, names), *map(str, numbers)))
+    headings = "engine", *(["held to"] if held else []), "passed", "claimed", "defects", "mended", "broken"
+    echo_lines(table_lines(headings, rows, range(len(headings) - 5, len(headings))))
     for step in steps:
         if step.broken:
             broken = count_of(sorted(step.broken), NAMED)
-            console.print(f"broken in {step.engine}: {broken}", markup=False, highlight=False, soft_wrap=True)
+            echo_line(f"broken in {step.engine}: {broken}")
     return 1 if steps[-1].broken else 0

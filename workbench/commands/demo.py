@@ -25,8 +25,7 @@ from cerify.examples import flights
 from cerify.examples.flights import EXAMPLES, DemoFinding, count_passed, find, outcomes, render
 from cerify.semantics.errors import InputError
 from cerify.semantics.files import write_whole
-from cerify.semantics.packages import rich_table
-from cerify.terminal import echo, screen
+from cerify.terminal import echo, echo_line, echo_lines, table_lines
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -118,11 +117,7 @@ def write(out: Path, findings: Sequence[DemoFinding], report: Report, engine: st
 
 def show(findings: Sequence[DemoFinding], report: Report, note: str, engine: str) -> None:
     """Print the table of findings and the result of the conformance run."""
-    console = screen()
-    table = rich_table.Table()
-    table.add_column("query", no_wrap=True)
-    for name in ("events", "matches", "ms", "agree", *((engine,) if engine else ())):
-        table.add_column(name, justify="right")
+    headings, rows = ("query", "events", "matches", "ms", "agree", *((engine,) if engine else ())), []
     for finding in findings:
         agreed = f"{count_passed(s.automaton for s in finding.samples)}/{len(finding.samples)}"
         row = [
@@ -135,14 +130,13 @@ def show(findings: Sequence[DemoFinding], report: Report, note: str, engine: str
         if engine:
             asked = outcomes(s.engine for s in finding.samples)
             row.append(", ".join(f"{number} {outcome}" for outcome, number, _ in asked))
-        table.add_row(*row)
-    console.print(table)
+        rows.append(row)
+    echo_lines(table_lines(headings, rows, range(1, len(headings))))
     if note:
-        console.print(note, soft_wrap=True)
+        echo_line(note)
     passed_, total, skipped = report.totals["passed"], len(report.results), report.totals["skipped"]
-    console.print(
+    echo_line(
         f"conformance of {report.engine}: {passed_} of {total} passed, {skipped} skipped, {report.seconds:.1f} s",
-        soft_wrap=True,
     )
 
 

@@ -166,7 +166,7 @@ def _print_table(args: FunnelArguments, found: Funnel, counts: Sequence[StepCoun
         row = [printable(count.step), str(count.keys), _percent(count.rate), _percent(count.of_previous)]
         rows.append([*row, *([_time(found, count.median)] if timed else [])])
     headings = ["step", printable(args.by or "reached"), "of the first", "of the one before", *["median time"] * timed]
-    echo_lines(table_lines(headings, rows, 0))
+    echo_lines(table_lines(headings, rows, ()))
 
 
 def _query(found: Funnel) -> tuple[str | None, str | None]:

@@ -95,12 +95,10 @@ from cerify.semantics.arguments import Selection
 from cerify.semantics.errors import InputError, InternalError, Unsupported
 from cerify.semantics.files import write_whole
 from cerify.semantics.json_events import json_of_event, json_of_schema
-from cerify.semantics.packages import rich_table
-from cerify.terminal import echo, picked, screen
+from cerify.terminal import echo, echo_line, echo_lines, picked, table_lines
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from rich.console import Console
 
     from cerify.spark.campaign import CampaignVerdicts, Ran
 
@@ -162,7 +160,6 @@ BEARING = frozenset(
 
 
 def print_disagreement(
-    console: Console,
     result: CaseResult,
     notes: Mapping[str, str],
     again: Sequence[str] = (),
@@ -177,11 +174,11 @@ def print_disagreement(
     shows = result.outcome != "disputed" and not bearing_choices(
         case, held
     )  # then `cerify match` prints the expected matches
-    console.print()
+    echo_line()
     if got is None or "expected" in notes:
-        console.print("no answer", style="bold")
+        echo_line("no answer", style="bold")
     else:
-        console.print(difference(set(case.matches), set(got)), style="bold")
+        echo_line(difference(set(case.matches), set(got)), style="bold")
     texts = {
         "query": case.query,
         "stream": "\n".join(f"{i}: {event_text(event)}" for i, event in enumerate(case.events)) or "no events",
@@ -193,7 +190,7 @@ def print_disagreement(
     }
     for label, text in texts.items():
         for line in labelled(label, text):
-            console.print(line)
+            echo_line(line)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -241,16 +238,14 @@ def _print_spark_json(found: CampaignVerdicts, ran: Ran, out: Path) -> None:
 def _print_spark(found: CampaignVerdicts, ran: Ran, out: Path) -> None:
     from cerify.spark.campaign import result_of
 
-    console = screen(soft_wrap=True)
-    console.print(f"{found.cases:,} cases against the semantics, seed {found.job.seed}", style="bold")
+    echo_line(f"{found.cases:,} cases against the semantics, seed {found.job.seed}", style="bold")
     for outcome, words in FUZZED_OUTCOMES.items():
-        console.print(f"  {words:26} {found.totals[outcome]:>9,}")
-    table = rich_table.Table("", "some match", "no match", "not supported", "budget", "disagree", "disputed", box=None)
-    for column in table.columns[1:]:
-        column.justify = "right"
-    for name, counts in found.by_evaluator.items():
-        table.add_row(name, *(f"{counts[outcome]:,}" for outcome in FUZZED_OUTCOMES))
-    console.print(table)
+        echo_line(f"  {words:26} {found.totals[outcome]:>9,}")
+    headings = "", "some match", "no match", "not supported", "budget", "disagree", "disputed"
+    rows = [
+        (name, *(f"{counts[outcome]:,}" for outcome in FUZZED_OUTCOMES)) for name, counts in found.by_evaluator.items()
+    ]
+    echo_lines(table_lines(headings, rows, range(1, len(headings))))
     for (language_name, evaluator, cause_name), group in found.groups.items():
         result = result_of(group[0])
         notes = {
@@ -260,24 +255,24 @@ def _print_spark(found: CampaignVerdicts, ran: Ran, out: Path) -> None:
         }
         if group[0]["note"]:
             notes["note"] = group[0]["note"]
-        print_disagreement(console, result, notes)
+        print_disagreement(result, notes)
     if found.sample:
-        console.print()
+        echo_line()
     if found.totals["disputed"]:
-        console.print(f"{found.totals['disputed']:,} disputed: {CONTRADICTION}")
+        echo_line(f"{found.totals['disputed']:,} disputed: {CONTRADICTION}")
         for row in found.disputed:
-            console.print(f"  {row['language']}, case {row['case']}: {row['query']}: {row['detail']}")
+            echo_line(f"  {row['language']}, case {row['case']}: {row['query']}: {row['detail']}")
     if ran.before:
-        console.print(f"{ran.before:,} cases were done in earlier calls")
+        echo_line(f"{ran.before:,} cases were done in earlier calls")
     if ran.deaths:
-        console.print(f"{ran.deaths:,} workers died")
+        echo_line(f"{ran.deaths:,} workers died")
     if ran.ended is not None:
-        console.print(f"ended early: {ran.ended}")
+        echo_line(f"ended early: {ran.ended}")
     if not found.agreed and not found.wrong:
-        console.print("no case could be compared")
+        echo_line("no case could be compared")
     rate = f"{found.per_second:,.0f} cases per second and worker"
-    console.print(f"{rate}; {ran.cases:,} cases in this call, {ran.seconds:.1f} s")
-    console.print(f"report: {out / 'report.html'}")
+    echo_line(f"{rate}; {ran.cases:,} cases in this call, {ran.seconds:.1f} s")
+    echo_line(f"report: {out / 'report.html'}")
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -333,25 +328,24 @@ def _with_choices(held: Mapping[str, str]) -> str:
 
 
 def _print_streams(name: str, query: str, found: StreamSearch, held: Mapping[str, str]) -> None:
-    console = screen(soft_wrap=True)
-    console.print(f"{name}: {query}{_with_choices(held)} on all short streams", style="bold")
+    echo_line(f"{name}: {query}{_with_choices(held)} on all short streams", style="bold")
     text = f"{len(found.wrong):,} of {found.asked:,} streams get a wrong answer"
     if (shortest := found.shortest) is not None:
         text += f", the shortest {' '.join(event['type'] for event in shortest.case.events)}"
-    console.print(text)
+    echo_line(text)
     if found.disputed:
         first = found.disputed[0]
         types = " ".join(event["type"] for event in first.case.events)
-        console.print(
+        echo_line(
             f"{len(found.disputed):,} have no verdict, which is a defect of cerify; on {types}, {first.detail}",
             style="red",
         )
     if found.skipped:
-        console.print(f"{found.skipped:,} skipped")
+        echo_line(f"{found.skipped:,} skipped")
     if found.ended:
-        console.print(f"ended early: {found.ended}")
+        echo_line(f"ended early: {found.ended}")
     if shortest is not None:
-        print_disagreement(console, replace(shortest, detail=sentence(shortest)), {}, held=held)
+        print_disagreement(replace(shortest, detail=sentence(shortest)), {}, held=held)
 
 
 Progress = Callable[[Summary], None]
@@ -784,45 +778,44 @@ def _answer(given: Answer) -> Any:
 
 
 def _print(name: str, plan: CampaignPlan, call: FuzzArguments, summary: Summary, known: KnownDisagreements) -> None:
-    console = screen(soft_wrap=True)
     number = f"{summary.cases:,}" + (f" of {summary.planned:,}" if summary.cases < summary.planned else "")
     judge = f"the semantics{_with_choices(call.held_choices)}"
-    console.print(f"{name} against {judge}: {number} cases, {call.profile_name}, seed {plan.seed}", style="bold")
+    echo_line(f"{name} against {judge}: {number} cases, {call.profile_name}, seed {plan.seed}", style="bold")
     for kind, words in FUZZED_OUTCOMES.items():
-        console.print(f"  {words:26} {summary.outcomes[kind]:>9,}")
+        echo_line(f"  {words:26} {summary.outcomes[kind]:>9,}")
     for reason, times in summary.reasons.most_common(REASONS):
-        console.print(f"    {times:>7,}  {reason}")
+        echo_line(f"    {times:>7,}  {reason}")
     if len(summary.reasons) > REASONS:
-        console.print(f"    {plural(len(summary.reasons) - REASONS, 'other reason')} of cases that were not compared")
+        echo_line(f"    {plural(len(summary.reasons) - REASONS, 'other reason')} of cases that were not compared")
     old = [d for d in summary.disagreements if known.has(d, plan.language)]
     for found, group in by_cause(old, plan.language).items():
-        console.print(f"known: {found}, {plural(len(group), 'case')}")
+        echo_line(f"known: {found}, {plural(len(group), 'case')}")
     for gone in known.gone:
-        console.print(f"no longer known: {gone}: no query of this cause has the same wrong answer as before")
+        echo_line(f"no longer known: {gone}: no query of this cause has the same wrong answer as before")
     causes = by_cause((d for d in summary.disagreements if not known.has(d, plan.language)), plan.language)
     for found, group in causes.items():
-        _print_disagreement(console, str(found), group, call)
+        _print_disagreement(str(found), group, call)
     for group in by_cause(summary.disputes, plan.language).values():
-        _print_disagreement(console, CONTRADICTION, group, call)
+        _print_disagreement(CONTRADICTION, group, call)
     if summary.disagreements or summary.disputes:
-        console.print()
+        echo_line()
     if len(causes) > 1:
-        console.print(f"{len(causes)} causes, as far as the operators and the difference tell")
+        echo_line(f"{len(causes)} causes, as far as the operators and the difference tell")
     if summary.resumed:
-        console.print(f"{summary.resumed:,} cases were done in earlier calls")
+        echo_line(f"{summary.resumed:,} cases were done in earlier calls")
     if summary.ended is not None:
-        console.print(f"ended early: {summary.ended}")
+        echo_line(f"ended early: {summary.ended}")
     if summary.stopped is not None:
-        console.print(summary.stopped)
+        echo_line(summary.stopped)
     if not summary.agreed and not summary.disagreements and not summary.disputes:
-        console.print("no case could be compared")
+        echo_line("no case could be compared")
     elif summary.too_few:
         compared = f"{summary.agreed + summary.disagreement_count:,} of {plural(summary.cases, 'case')}"
-        console.print(f"only {compared} could be compared, too few to judge the engine; give another --profile")
-    console.print(f"{summary.per_second:,.0f} cases per second, {summary.seconds:.1f} s")
+        echo_line(f"only {compared} could be compared, too few to judge the engine; give another --profile")
+    echo_line(f"{summary.per_second:,.0f} cases per second, {summary.seconds:.1f} s")
 
 
-def _print_disagreement(console: Console, why: str, group: Sequence[Disagreement], args: FuzzArguments) -> None:
+def _print_disagreement(why: str, group: Sequence[Disagreement], args: FuzzArguments) -> None:
     d = group[0]  # the smallest represents the group
     notes = {"cause": why, "from": f"case {', '.join(str(e.index) for e in sorted(group, key=lambda e: e.index))}"}
     if d.second is not None:
@@ -830,4 +823,4 @@ def _print_disagreement(console: Console, why: str, group: Sequence[Disagreement
     if isinstance(d.left, str):
         notes["expected"] = d.left
     result = result_of(d, args.known_language, args.consuming)
-    print_disagreement(console, result, notes, [rerun(d.index, args.command_line)], args.held_choices)
+    print_disagreement(result, notes, [rerun(d.index, args.command_line)], args.held_choices)

@@ -452,7 +452,7 @@ def _print_rows(made: OutputTable, args: MatchArguments) -> int:
         return 0 if made else 1
     cells = [["NULL" if value is None else printable(str(_encode_value(value))) for value in row] for row in shown]
     if made.columns:
-        echo_lines(table_lines([*map(printable, made.columns)], cells, 0))
+        echo_lines(table_lines([*map(printable, made.columns)], cells, ()))
     more = f", of which the first {len(shown)} are shown" if len(shown) < len(made) else ""
     echo(f"{len(made)} row{'' if len(made) == 1 else 's'}{more}")
     return 0 if made else 1

@@ -176,7 +176,7 @@ def test_the_command_lists_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_
         command.engines_command, ["--json", "--engine-dir", str(tmp_path)], standalone_mode=False
     )
     shown = CliRunner().invoke(command.engines_command, ["--engine-dir", str(tmp_path)], env={"COLUMNS": "80"})
-    assert [name for name in engines.NAMES if f"│ {name} " not in shown.output] == []
+    assert [name for name in engines.NAMES if f"\n  {name} " not in shown.output] == []
     rows = {row["name"]: row for row in map(json.loads, result.output.splitlines())}
     assert list(rows) == list(engines.NAMES)
     assert result.return_value == 1
