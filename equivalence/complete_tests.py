@@ -153,12 +153,11 @@ def minimal(steps: Sequence[dict[Letter, int]], final: Sequence[bool], events: t
 
 
 def vectors(automaton: MarkedDFA, states: int | None = None, budget: Budget = Budget()) -> list[Types]:
-    """Return the streams of a complete test for implementations of at most `states` states (None: as many as the
-    automaton has).
+    """Return the streams of a complete test for implementations of at most `states` states.
 
-    A stream is an access word, at most m - n + 1 letters and a characterizing word, for m states of the implementation
-    and n of the automaton. Prefixes of other streams are left out, because an engine answers at every position. Raises
-    InputError, BudgetExceeded.
+    states: None stands for as many as the automaton has. Let the implementation have m states and the automaton n. A
+    stream is then an access word, at most m - n + 1 letters, and a characterizing word. Prefixes of other streams are
+    left out, because an engine answers at every position. Raises InputError, BudgetExceeded.
     """
     own = len(automaton.steps)
     bound = own if states is None else states

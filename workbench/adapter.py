@@ -369,7 +369,7 @@ class ChainSpan:
     """A restriction on the steps from `first` to `last`: their events lie in one window, or have the same key.
 
     kind: "events" (last position - first position < width), "time" (width in seconds), "attribute" (width in the
-    attribute's values) or "key" (all have the same value of the attribute, and none lacks it).
+    attribute's values) or "key". With "key", every event has the attribute, all with the same value.
     """
 
     kind: str

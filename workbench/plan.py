@@ -444,8 +444,8 @@ def with_workers(evaluator: Evaluator, workers: int) -> Evaluator:
 def attributes_in(language: Language[Any], query: Any) -> frozenset[str] | None:
     """Return the names of all attributes that a query may use; None if it may use any attribute.
 
-    It may use any attribute if it names a user-defined predicate, if its arguments stand for attributes by position, or
-    if a plug-in provides its language, because the plug-in's trees are unknown here.
+    It may use any if it names a user-defined predicate, or if its arguments stand for attributes by position. The trees
+    of a plug-in language are unknown here, so its queries may also use any.
     """
     if not type(language.syntax).__module__.startswith("cerify."):
         return None

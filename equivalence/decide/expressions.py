@@ -152,7 +152,7 @@ def over_values(
         seen = (expr.Happened(_has(where[X], v, order)) for X, v in zip(where, values, strict=True))
         found.append(reduce(expr.ExpressionAnd, seen, ground))
         if len(found) > budget.states:
-            raise BudgetExceeded("there are too many choices of values", E.span)
+            raise BudgetExceeded("there are too many choices of values; use fewer variables or constants", E.span)
     return reduce(expr.ExpressionOr, found) if found else expr.Null()
 
 

@@ -177,7 +177,7 @@ def window_of(window: cel.Window, schema: Schema | None) -> tuple[str, Width] | 
     """Return the attribute of a window on values and its width; None for a window that counts events.
 
     If the schema says that the attribute is an integer or a timestamp, the width is rounded down to a whole number (of
-    microseconds), so that equal windows have equal widths.
+    microseconds). Then equal windows have equal widths.
     """
     match window:
         case cel.EventWindow():
@@ -510,9 +510,9 @@ class Reduction:
     """Translates formulas with keys and windows to unary formulas, in one case of the last event's keys.
 
     keys: the case; for each key the results of its tests on the last event's value, None if the last event has no key.
-    order: the order of the times. parts: an entry, in the order in which `reduced` meets them, for each window around a
-    part that ends before the match does (its width), and for each register (the attributes compared with it). In the
-    result, variables mark the first and the last event of each part, and the events compared with a register.
+    order: the order of the times. parts: filled by `reduced`. It gets the width of each window around a part that ends
+    before the match does, and for each register the attributes compared with it. In the result, variables mark the
+    first and the last event of each part, and the events compared with a register.
     """
 
     measures: Measures

@@ -83,7 +83,9 @@ class ClausePair:
         if found.left.window is not None or found.right.window is not None:
             raise Unsupported("clauses with WINDOW cannot be compared, because each row has the match of its own frame")
         if _table_order(found.left) != _table_order(found.right):
-            raise Unsupported("the clauses partition or order the rows differently")
+            raise Unsupported(
+                "the clauses partition or order the rows differently; give both the same PARTITION BY and ORDER BY"
+            )
         if _place(found.left) != _place(found.right) and not found.match_at_each_row:
             raise Unsupported(
                 "the clauses continue the search at different rows after a match; give both the same AFTER MATCH SKIP"

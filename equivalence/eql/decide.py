@@ -544,8 +544,9 @@ def find_firing_log(query: eql.EqlQuery, asked: Asked = Asked(), arrays_first: b
 def replace_event(query: eql.EqlQuery, mutant: eql.EqlQuery, along: list[Event], asked: Asked) -> list[Event] | None:
     """Change a log on which the query fires, so that the query and its mutant have different matches on it.
 
-    along: that log, with one event for each step. The event of the last step that the mutant changes is replaced by one
-    that passes only the step of the query, or only that of the mutant. Return the new log, or None if this fails.
+    along: that log, with one event for each step. The event of the last step that the mutant changes is replaced: the
+    new event passes only the filter of the query, or only that of the mutant. Return the new log, or None if this
+    fails.
     """
     body, steps = query.body, expanded_steps(query)
     others = expanded_steps(mutant)

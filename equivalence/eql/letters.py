@@ -213,7 +213,7 @@ class FilterAlphabet:
             fields = self._values(model)
             if fields is not None:
                 return EventLetter(passes, tuple(sorted(fields.items())))
-        raise BudgetExceeded("the conditions of the rules are too large to be compared")
+        raise BudgetExceeded("the conditions of the rules are too large to be compared; use fewer tests")
 
     def _values(self, model: Any) -> dict[str, Values] | None:
         """Return values of all fields that give the tests the truth values of a model.

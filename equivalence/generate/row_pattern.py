@@ -53,8 +53,8 @@ class RowProfile:
     context: how often a condition looks at earlier rows of the match. null: how often a value is NULL. failing: whether
     AFTER MATCH SKIP may have no row to skip to, so that there is an error in place of matches. windows: whether clauses
     stand in WINDOW. chain: whether clauses are simple enough for engines that support little of R010. Then the pattern
-    is a chain of different variables, some with a quantifier, rows are in the order of the table, and a match has one
-    row of output, with values of its own rows only. extended: whether clauses may ask for the longest match and have
+    is a chain of different variables, some with a quantifier. Rows are in the order of the table. A match has one row
+    of output, with values of its own rows only. extended: whether clauses may ask for the longest match and have
     expressions in PARTITION BY and ORDER BY.
     """
 

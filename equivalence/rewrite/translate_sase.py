@@ -121,7 +121,9 @@ def shape_of(q: sase.SaseQuery, reading: Reading) -> SaseShape:
             q.where[0].span if q.where else q.span,
         )
     if NEXT in skipping and reading.kleene_skips != "own" and any(k.kleene for k in q.pattern):
-        raise Unsupported("skip_till_next_match is translated only under the reading kleene_skips=own", q.span)
+        raise Unsupported(
+            "skip_till_next_match of an array can only be translated under the reading kleene_skips=own", q.span
+        )
     return SaseShape(
         q.pattern,
         strategies,

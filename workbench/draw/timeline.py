@@ -36,8 +36,8 @@ class TimelineColumn:
 class Row:
     """A complex event on a timeline: a dot at each of its positions, a flag where it is reported, and a caption.
 
-    Positions that do not form one complex event, such as those at which an event expression takes place, have no report
-    position (at is None) and no line between them.
+    A row may also show positions that do not form one complex event, such as those at which an event expression takes
+    place. Then there is no line between them, and `at` is None.
     """
 
     kind: Presence
