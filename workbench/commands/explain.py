@@ -209,7 +209,7 @@ def valuation(text: str, explainer: Explainer[Any]) -> Valuation:
 
 PICTURES = (".svg", ".html", ".pdf")
 TEXTS = (".dot", ".hoa", ".tex")
-"""What `draw -o` can write: a picture, or the text of an automaton for another program."""
+"""The suffixes of files that `draw -o` can write: pictures, and texts of automata for other programs."""
 
 
 @dataclass(frozen=True)

@@ -156,7 +156,7 @@ BEARING = frozenset(
     {"language", "evaluators", "engine", "policies", "seed", "nodes", "events", "profile", "streams", "selection"}
     | {"consumption", "output", "together", "time_limit", "memory"}
 )
-"""The options of `cerify fuzz` that say what a case is, and how its engine is run."""
+"""The options of `cerify fuzz` that determine its cases, and how its engine is run."""
 
 
 def print_disagreement(

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 SIGMA = frozenset({".yml", ".yaml"})
 SUFFIXES = frozenset({".toml", ".eql", *SIGMA})
 NAMED = re.compile(r"(?m)^(?:name|id):[ ]*['\"]?([^\s'\"#]+)")
-"""A pattern for the names and ids of rules in a YAML text."""
+"""A pattern that finds the names and ids of rules in a YAML text."""
 
 
 @dataclass(frozen=True)

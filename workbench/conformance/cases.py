@@ -269,7 +269,7 @@ PREDICATES = {
     "Both": "and",
     "Either": "or",
 }
-"""The names in claims for the nodes of conditions; the name for cross-event filters is "correlated"."""
+"""For each kind of node in a condition, its name in claims. A cross-event filter has the name "correlated"."""
 
 WARNED = 20  # unknown names in a field for which there are warnings
 PROBES = 3  # queries that an engine must skip before their operator counts as skipped; the shortest ones are run

@@ -283,7 +283,7 @@ def explained(result: CaseResult, match: Match) -> str:
 HIDDEN_ROUNDS = 3  # searches for cases that another defect has hidden
 EMPTY = 3  # answers that lack matches, at least, before an engine counts as never giving any
 ERROR_PARTS = re.compile(r"\d+|'[^']*'|\"[^\"]*\"|\([^)]*\)")
-"""The parts that may differ between messages of one error."""
+"""A pattern for the parts in which messages of the same error may differ: numbers, quotations, and text in brackets."""
 QUOTED = 20  # characters shared by an error and the query, with which a quotation of the query begins
 ALIKE_ERRORS = 130  # errors with this many equal characters are one defect: the query often follows
 MATCH = re.compile(r"\{.*\}")  # in a sentence about the form of an answer

@@ -360,7 +360,7 @@ LONG = 32  # nodes of the tree of a query; where one of so many exceeds the time
 LOST = 3  # unanswered queries with an operator, or with two, after which such queries are skipped if none was answered
 
 Part: TypeAlias = tuple[str, ...]
-"""The name of an operator, or of two."""
+"""The name of one operator, or the names of two."""
 
 
 @dataclass

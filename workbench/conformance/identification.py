@@ -1346,7 +1346,7 @@ BESIDE = {
     "guard": {"seq": "next-from-left"},
     "brackets": {"seq": "next-from-left"},
 }
-"""For each axis whose values have no effect with default choices, a choice of another axis with which they have one."""
+"""For each axis whose values have no effect while all other axes have their defaults: a choice with which they do."""
 
 
 @dataclass(frozen=True)

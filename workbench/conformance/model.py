@@ -39,10 +39,10 @@ disputed  its matches are not the expected ones, but cerify contradicts itself a
 """
 
 FailureKind: TypeAlias = differential.DifferenceKind | Literal["error", "timeout", "crash", "memory"]
-"""What is wrong with an answer: it differs, or there is none."""
+"""What is wrong with an answer: how it differs from the expected one, or why there is none."""
 
 NONE_FOUND = "no cause found"
-"""The beginning of the description of a defect whose cause was searched in vain."""
+"""The beginning of the description of a defect for which no cause was found."""
 
 PERHAPS = "perhaps"
 """The beginning of the description of a defect with a likely cause that some answers contradict."""
@@ -312,7 +312,7 @@ FUZZED_OUTCOMES: Mapping[differential.Outcome, str] = {
     "disagreed": "disagree",
     "disputed": "cerify contradicts itself",
 }
-"""The outcomes of random cases in words."""
+"""The outcomes of random cases, each in words."""
 
 CONTRADICTION = "cerify contradicts itself: this is a defect of cerify, not of the tested engine; please report it"
 

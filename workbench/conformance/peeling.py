@@ -133,10 +133,10 @@ Pair: TypeAlias = tuple[Any, Stream]
 Q = TypeVar("Q")
 
 ABSENT = "absent"
-"""The element of a case in which an event lacks an attribute that the query reads."""
+"""The name of the element that a case has if an event lacks an attribute that the query reads."""
 
 UNBOUND = "unbound"
-"""The element of a query that names a variable that nothing binds."""
+"""The name of the element that a query has if it names a variable that nothing binds."""
 
 TYPES = [f"{letter}{number}" for number in range(100) for letter in "ABCDEFGH"]  # names for new event types
 CHOICES = 8  # ways to replace operators by operands

@@ -44,7 +44,7 @@ INTERPRETATIONS: Mapping[str, Interpretation] = {
 STAGES: Mapping[str, Sequence[Stage]] = {name: one.stages for name, one in INTERPRETATIONS.items() if one.stages}
 """For each language, the stages of questions that identify an engine."""
 AXES: Mapping[str, Mapping[str, Axis]] = {name: one.axes for name, one in INTERPRETATIONS.items()}
-"""For each language its axes by name."""
+"""For each language, a mapping from the names of its axes to the axes."""
 
 FOUND = (*BACKTRACKING, BETWEEN_STEPS)
 """Values of the axes about reporting that also change which matches the interpreter finds."""
@@ -91,7 +91,7 @@ Unanswered = Literal["error", "unmodelled"]
 """error: an engine with these choices reports an error; unmodelled: its answer cannot be predicted."""
 
 Chosen: TypeAlias = tuple[str, ...] | str
-"""The values of the axes that can affect a query; if there is one axis, its value without a tuple."""
+"""The values of the axes that can affect a query, as a tuple; if there is only one axis, its value as a string."""
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,7 @@ class MatchPredictor:
 EngineAnswer: TypeAlias = (
     frozenset[tuple[int, tuple[int, ...]]] | frozenset[Match] | Literal["error", "unmodelled", "no answer"]
 )
-"""The matches of an answer, whole or only with their positions and events; a word if they are unknown."""
+"""The matches of an answer, whole or as (position, events); if there are none to compare, a word that says why."""
 
 
 class Predictor(MatchPredictor):

@@ -47,7 +47,7 @@ WINDOW, COUNT, ROW = "cerify_window", "cerify_count", "cerify_row"
 TRUE = rows.RowComparison(rows.RowConstant(1), "=", rows.RowConstant(1))
 
 Row: TypeAlias = Mapping[str, Any]
-"""The values of a row of a result by the names of the columns in lower case."""
+"""A row of a result: maps the name of each column, in lower case, to its value."""
 Key: TypeAlias = tuple[Any, ...]
 
 

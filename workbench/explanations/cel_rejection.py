@@ -54,7 +54,7 @@ STEPS = 10_000_000
 CHECKED_TOGETHER = 1024  # steps between two looks at the clock; the clause of ALL may take a million without a result
 
 ANY = "?"
-"""The variable of an event whose type an explanation leaves free; the text of a formula cannot have this name."""
+"""The name of the variable that binds an event of any type in a relaxed formula. No query can have this name."""
 
 
 class BoundedOracle(Interpreter):
@@ -183,7 +183,7 @@ _Restriction: TypeAlias = (
 
 
 _Claim: TypeAlias = tuple[cel.Formula, Valuation, int, int]
-"""The claim that a formula has a valuation over the stream from one position to another."""
+"""(phi, mu, i, j): the claim that the formula phi has the valuation mu over the stream from i to j."""
 
 
 @dataclass(frozen=True)
@@ -411,7 +411,7 @@ KINDS: Mapping[type, RelaxationKind] = {
     cel.Seq: "order",
     cel.EventAtom: "type",
 }
-"""The kind of relaxation for each operator that has only one."""
+"""For each operator with one requirement that can be dropped, the kind of this requirement."""
 
 Restore: TypeAlias = Callable[[cel.Formula], cel.Formula]
 Path: TypeAlias = tuple[int, ...]

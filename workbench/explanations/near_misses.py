@@ -550,7 +550,7 @@ def _takes(number: int) -> str:
 # formulas that compare matches, such as those with NXT, or that combine events in other ways.
 
 Ways: TypeAlias = tuple[tuple[Predicate, frozenset[str]], ...]
-"""The ways for one event to take a step: the predicate that it satisfies, and the variables that bind it."""
+"""The ways for one event to take a step: for each, the predicate that it satisfies and the variables that bind it."""
 
 LISTED = 60  # the most steps of a sequence
 

@@ -279,7 +279,7 @@ AXES = axes(
     *SELECTION_AXES,
 )
 CLOSING = frozenset({"omit-nothing", "greedy", "taken-until-next"})
-"""Values of the axis `loop` that forbid a further round before the formula that follows the iteration."""
+"""Values of the axis `loop` with which no further round may fit between the last round and the formula that follows."""
 
 
 def find_matches(phi: cel.Formula, S: Stream, choices: Choices, output: Output, budget: Budget) -> list[Match]:

@@ -278,7 +278,10 @@ def _every(ends: Events) -> Iterable[int]:
 
 
 Clause = Callable[..., Iterable[int]]
-"""A function from an expression, a history, an `Of` for its operands, and the interpreter, to the events."""
+"""A clause of an operator: a function that returns the events at which an expression takes place.
+
+Its arguments are the expression, a history, an `Of` for the operands, and the interpreter.
+"""
 
 CLAUSES: dict[tuple[str, str], Clause] = {
     ("relative", "first"): _relative(_least),

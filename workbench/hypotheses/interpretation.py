@@ -27,7 +27,7 @@ from cerify.semantics.predicates import Attribute, Comparator, Predicate, Term
 from cerify.semantics.values import Value, kind
 
 Choices: TypeAlias = Mapping[str, str]
-"""The value of each axis of a language by the axis's name."""
+"""A mapping from the name of each axis of a language to the chosen value."""
 
 Json = dict[str, Any]
 
@@ -212,10 +212,10 @@ OVERLAP_PER_KEY = Axis(
 )
 
 BACKTRACKING = ("leftmost-first", "leftmost-first-lazy")
-"""Values of overlap for which the interpreter itself finds only the matches that are kept."""
+"""Values of the axis overlap for which the interpreter finds only the matches that an engine reports."""
 
 BETWEEN_STEPS = "between-steps"
-"""The value of ties with which equal times decide which event a step takes."""
+"""The value of the axis ties with which a step never takes an event with the time of the event before."""
 
 REPORTING = frozenset(axis.name for axis in (OVERLAP, EMIT, TIES, WINDOW_DEFAULT, OVERLAP_PER_KEY))
 """The names of the axes that say which matches are reported."""

@@ -467,7 +467,7 @@ DEPARTURES: Mapping[str, tuple[tuple[str, ...], str, Mapping[str, Departure]]] =
         "null-dropped": Departure(parts=partitions_with_keys),
     }),
 }  # fmt: skip
-"""For each axis: the operators for which it matters, the meanings of its values, and the departure of each value."""
+"""For each axis: the operators for which it matters, the meanings of its values, and the `Departure` of each value."""
 
 AXES = axes(
     *(

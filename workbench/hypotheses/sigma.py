@@ -428,7 +428,7 @@ class LogOfConverter(LogOfRules):
 
 
 TESTS: dict[tuple[str, str], DetectionTests] = {}
-"""The tests of detections, by the answers to the two questions on which they depend."""
+"""A cache of the tests of detections, by the readings `case` and `absent`, on which they depend."""
 MOST_TESTS = 2_000
 
 
@@ -556,14 +556,14 @@ CHANGES: Mapping[tuple[str, str], Callable[[eql.Condition], eql.Condition]] = {
     ("compared-texts", "as-texts"): _in_tests(partial(_compare_texts, as_numbers=False)),
     ("nulls", "absent"): lose_nulls,
 }
-"""What a converter makes of a condition, by axis and value."""
+"""For each axis and value, the function that changes a condition as converters with this value do."""
 
 
 NUMBER = re.compile(r"\s*(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?)\s*")
 
 
 def _number_in(value: Value | None) -> float | None:
-    """Return the number that a value is, or that a text says; else None."""
+    """Return a number, given the number or its text; None for any other value."""
     if isinstance(value, str):
         written = NUMBER.fullmatch(value)
         return None if written is None else float(written[1])

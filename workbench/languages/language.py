@@ -151,7 +151,7 @@ problems that depend on the stream.
 """
 
 Made: TypeAlias = Callable[[F, Schema | None, Options], M]
-"""A function of a query, the schema of its streams (None for any stream) and options; it returns an M."""
+"""A function that returns an M, given a query, the schema of its streams (None for any stream) and options."""
 
 
 def no_objection(query: Any, schema: Schema | None, options: Options) -> None:

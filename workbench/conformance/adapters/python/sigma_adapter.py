@@ -352,7 +352,7 @@ CONVERTERS: dict[str, tuple[Callable[[RunMessage], Iterable[Json]], str, str]] =
     "eql": (on_eql, "positions", "pysigma-backend-elasticsearch"),
     "rsigma": (on_rsigma, "positions", "rsigma-eval 0.23.0"),
 }
-"""For each converter its function, the output that can be compared, and its package."""
+"""For each converter: the function that runs it, the output that can be compared, and the package to install."""
 
 
 if __name__ == "__main__":
