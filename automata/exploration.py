@@ -27,10 +27,10 @@ def explore(
     what: str,
     seconds: float | None = None,
 ) -> dict[Node, list[tuple[Edge, Node]]]:
-    """Return each reachable node with its outgoing edges; the keys are in breadth-first order.
+    """Return each node that can be reached from `starts`, with its outgoing edges, in breadth-first order.
 
-    Raises BudgetExceeded for more than `limit` nodes or edges, or after `seconds`; the message begins with `what`, a
-    phrase for what is built.
+    successors: yields pairs (edge, next node). Raises BudgetExceeded for more than `limit` nodes or edges, or after
+    `seconds`; the message begins with `what`, a phrase for the thing that is built.
     """
     until = None if seconds is None else time.monotonic() + seconds
     found: dict[Node, list[tuple[Edge, Node]]] = {}
@@ -132,5 +132,5 @@ def members(states: Subset) -> Iterator[int]:
 
 
 def listed_pairs(pairs: Iterable[tuple[Subset, Subset]]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Convert pairs of sets of states from bit masks to tuples of states, ascending."""
+    """Convert pairs of sets of states, given as bit masks, to pairs of ascending tuples of states."""
     return [(tuple(members(left)), tuple(members(right))) for left, right in pairs]

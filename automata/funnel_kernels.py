@@ -38,18 +38,18 @@ else:
 def keep_rows(
     first: int, n: int, every: bool, pruned: bool, given: Array, valid: Array, bits: Array, state: Array, kept: Array
 ) -> int:
-    """Write the rows that can affect the result, in order, and return their number.
+    """Write to `kept` the rows that can affect the result, in order; return their number.
 
-    given: (keys, low, times, masks) for the rows from position `first` on. Keys are numbered from the least key, `low`;
-    a key without a number means that the row has no key. If `bits` is given, it has the masks, and the last column has
-    indices into it. valid: whether each row has a time, None if all have. kept: the numbers of the keys, the positions,
-    times and masks of the kept rows. Rows that match no step are left out unless `every` is true. If `pruned`, the rows
-    of each key must come in order. Then rows of steps that no chain has reached yet are left out too: in a long funnel
-    these are most rows.
+    given: (keys, low, times, masks) for the rows from position `first` on. Keys are whole numbers, of which `low` is
+    the least; a key out of range means that the row has no key. If `bits` is given, it is the table of masks, and
+    `masks` has indices into it. valid: whether each row has a time, None if all have. kept: four columns: the number of
+    the key (from 0), the position, the time and the mask. Rows that match no step are left out unless `every` is true.
+    If `pruned` is true, the rows of each key must come in order. Then rows of steps that no chain has reached yet are
+    left out too: in a long funnel these are most rows.
 
-    state: (reached, counts, latest), carried from part to part. reached: for each key 0 before its first row, then one
+    state: (reached, counts, latest), carried from call to call. reached: for each key 0 before its first row, then one
     more than the number of steps reached, regardless of windows. counts: the numbers of rows without a key, of other
-    rows without a time, and of decreasing times. latest: the last time.
+    rows without a time, and of rows earlier than the row before. latest: the last time.
     """
     keys, low, times, numbers = given
     reached, counts, latest = state
@@ -91,10 +91,10 @@ def keep_rows(
 
 @compiled
 def place_rows(shift: int, free: Array, given: Array, placed: Array) -> None:
-    """Write each row to the next free place of its bucket. The bucket is the code of the key without `shift` low bits.
+    """Sort rows into buckets of neighbouring keys: write each row to the next free place of its bucket.
 
-    given: columns as `keep_rows` writes them. placed: the same columns, with only the low bits of codes. free: the next
-    place of each bucket.
+    The bucket of a key is the key without its `shift` low bits. given: columns as `keep_rows` writes them. placed: the
+    same columns, with only the low bits of the keys. free: the next free place of each bucket.
     """
     codes, rows, times, masks = given
     to_codes, to_rows, to_times, to_masks = placed
@@ -109,10 +109,10 @@ def place_rows(shift: int, free: Array, given: Array, placed: Array) -> None:
 
 @compiled
 def group_bucket(starts: Array, given: Array, placed: Array) -> None:
-    """Write the rows of a bucket grouped by key, each group in its old order, and where each key starts.
+    """Write the rows of a bucket grouped by key, each group in its old order, and the row with which each key starts.
 
-    given: columns as `place_rows` writes them. placed: the same columns without codes. `starts` has one place more than
-    the bucket has keys, and is zero.
+    given: columns as `place_rows` writes them. placed: the same columns without the keys. `starts` has one place more
+    than the bucket has keys, and is zero before the call.
     """
     codes, rows, times, masks = given
     to_rows, to_times, to_masks = placed
@@ -137,7 +137,11 @@ def group_bucket(starts: Array, given: Array, placed: Array) -> None:
 def follow_steps(
     times: Array, masks: Array, n: int, increasing: bool, first: int, high: int, level: int, chain: Array
 ) -> None:
-    """Write the rows of the chain that begins at a row and takes each further step as early as possible."""
+    """Write to `chain` the rows of the chain that begins at row `first` and takes each further step as early as
+    possible.
+
+    high: the row after the last row of the key. level: the number of steps to take.
+    """
     chain[0] = first
     step, last = 1, times[first]
     row = first + 1
@@ -264,8 +268,8 @@ def entry_levels(
     """Write the level of each key in the modes of ClickHouse that read entries (time, step), in ascending order.
 
     A row has an entry for each of its steps. rules: four Booleans: strict_increase, strict_order, allow_reentry and
-    strict_deduplication. For each step the first and the last row of its newest accepted chain are kept. Rows of equal
-    times are read together, step by step. Rows that match no step come first; only strict_order uses them.
+    strict_deduplication. For each step, the first and the last row of the newest accepted chain to it are kept. Rows of
+    equal times are read together, step by step. Rows that match no step come first; only strict_order uses them.
     """
     increase, order, reentry, deduplication = rules[0], rules[1], rules[2], rules[3]
     began, last = work[0], work[1]
@@ -319,10 +323,12 @@ def entry_levels(
 
 @compiled
 def augment(masks: Array, block: int, size: int, owner: Array, step: int, n: int) -> bool:
-    """Assign a row to the step, moving other steps to other rows if needed; return whether that was possible.
+    """Assign a row of a block to the step, moving other steps to other rows if needed; return whether that was
+    possible.
 
-    This is one augmenting path of a bipartite matching, searched breadth first. `via[row]` is the row whose owner would
-    move to `row`.
+    The block has `size` rows from row `block` on. owner: the step that each of them is assigned to, or NONE. This is
+    one augmenting path of a bipartite matching, searched breadth first. `via[row]` is the row whose owner would move to
+    `row`.
     """
     via, queue = [NONE] * size, [0] * size
     seen = [False] * size

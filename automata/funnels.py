@@ -37,7 +37,7 @@ mode.
 
 @dataclass(frozen=True)
 class FunnelRows:
-    """The rows of a funnel, or of a bucket of keys. The rows of a key are together and in order.
+    """The rows of a funnel, or of a bucket of neighbouring keys. The rows of a key are together and in order.
 
     keys: the number of keys, numbered from 0. starts: `keys + 1` offsets into the other columns. rows: the position of
     each row in the stream. times and masks: see `funnel_kernels`.
@@ -52,10 +52,10 @@ class FunnelRows:
 
 @dataclass(frozen=True)
 class Reached:
-    """The level of each key. levels: an integer for each key. chains: the rows of all chains, as indices into
-    `FunnelRows`.
+    """The level of each key: the number of steps that it reaches.
 
-    The chains of the keys follow each other in `chains`; the chain of a key has as many rows as its level.
+    levels: an integer for each key. chains: the rows of the chains of all keys, one key after the other, as indices
+    into `FunnelRows`; None if not computed. The chain of a key has as many rows as its level.
     """
 
     levels: np.ndarray
@@ -72,8 +72,8 @@ class KeyedRows:
     def __init__(self, keys: int, every: bool, steps: int | None = None) -> None:
         """Begin without rows. every: whether to keep rows that match no step.
 
-        steps: the number of steps. If it is given, many rows that no chain can contain are left out, and the rows of
-        each key have to come in the order in which `find_chains` reads them.
+        steps: the number of steps, or None. If it is given, many rows that no chain can contain are left out, and the
+        rows of each key must come in the order in which `find_chains` reads them.
         """
         self.keys, self._every, self._steps = keys, every, steps
         self._reached, self._counts = np.zeros(keys, np.uint8), np.zeros(3, np.int64)
@@ -99,7 +99,7 @@ class KeyedRows:
 
     @property
     def ascending(self) -> bool:
-        """Return whether the times of all rows ascend, including rows without a key."""
+        """Return whether no row, with or without a key, has an earlier time than a row before it."""
         return not self._counts[2]
 
     def add(
@@ -216,9 +216,9 @@ def find_chains(rows: FunnelRows, n: int, window: int | float | None, *, first: 
 
 
 def find_mode_levels(rows: FunnelRows, n: int, window: int | float | None, mode: str) -> Reached:
-    """Return the level of each key in a reading of ClickHouse's windowFunnel. Raises IllFormed for an unknown mode.
+    """Return the level of each key in a mode of ClickHouse's windowFunnel. Raises IllFormed for an unknown mode.
 
-    The times of each key must ascend. In the modes with strict_order the rows that match no step must be included.
+    The times of each key must ascend. In the modes with strict_order, the rows that match no step must be included.
     """
     from cerify.automata.funnel_kernels import entry_levels, once_levels
 

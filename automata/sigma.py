@@ -31,7 +31,10 @@ Alert: TypeAlias = tuple[int, int, Match]
 
 @dataclass
 class GroupWindow:
-    """The events of a group within the timespan, each with its time and its contribution to the count."""
+    """The events of a group within the timespan, as (time, position, what), and how often each `what` occurs.
+
+    what: the values that count, such as those of the field of `value_count`.
+    """
 
     events: deque[tuple[Microseconds, int, tuple[Hashable, ...]]] = field(default_factory=deque)
     counted: Counter[Hashable] = field(default_factory=Counter)
@@ -62,10 +65,10 @@ def unsupported_rules(query: SigmaQuery) -> Unsupported | None:
 
 
 def count_alerts(query: SigmaQuery, S: Stream, budget: Budget = Budget()) -> list[Match]:
-    """Return the alerts as matches, in the order of positions and of rules.
+    """Return the alerts of counting rules as matches, in the order of positions and then of rules.
 
-    A match's result has the rule and its group. `unsupported_rules` must accept the rules, and times must not decrease.
-    Raises BudgetExceeded for too many alerts.
+    A match's result has the rule and its group. `unsupported_rules` must return None for the query, and times must not
+    decrease. Raises BudgetExceeded for too many alerts.
     """
     times = [time_of(event) for event in S]
     found: list[Alert] = []
@@ -78,7 +81,7 @@ def count_alerts(query: SigmaQuery, S: Stream, budget: Budget = Budget()) -> lis
 
 
 def times_ascend(S: Stream) -> bool:
-    """Return whether no time is less than an earlier one, so that an event that has left a window never returns."""
+    """Return whether no time is less than an earlier one. Counting in one pass needs this."""
     times = [time for event in S if (time := time_of(event)) is not None]
     return times == sorted(times)
 

@@ -48,10 +48,10 @@ OF_PLACE: Mapping[sase.Index, Identifier] = {
 
 @dataclass(frozen=True, slots=True)
 class EdgeTest:
-    """A conjunct of WHERE, with the place where the automaton tests it.
+    """A conjunct of WHERE, with the edges of the automaton on which it is tested.
 
-    mentioned: the references and aggregates in it. variable: the variable of its component. edges: the edges of this
-    component on which it is tested.
+    mentioned: the references and aggregates in it. variable: the variable of the component whose edges test it. edges:
+    the edges of this component on which it is tested.
     """
 
     predicate: Predicate
@@ -64,10 +64,10 @@ class EdgeTest:
 
 @dataclass(frozen=True, slots=True)
 class EdgeLayout:
-    """The conditions on the edges of an automaton whose states are those of these components.
+    """The tests on the edges of an automaton: its components and, for each, when which condition is tested.
 
     strategies: the strategy of each variable. cuts: the variables that `!` follows. equivalences: pairs (attribute,
-        whether it defines the partition).
+    whether it defines the partition).
     """
 
     components: tuple[sase.Component, ...]
@@ -77,7 +77,7 @@ class EdgeLayout:
     equivalences: tuple[tuple[str, bool], ...]
 
     def on(self, variable: str, *edges: Tested) -> tuple[EdgeTest, ...]:
-        """Return the tests on any of these edges of a component, in the order of the text."""
+        """Return the tests of a component on at least one of these edges, in the order of the text."""
         return tuple(test for test in self.tests if test.variable == variable and not test.edges.isdisjoint(edges))
 
 

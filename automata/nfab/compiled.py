@@ -51,7 +51,7 @@ class Memory:
         self.labels, self.events = np.empty(4096, np.uint8), np.empty(4096, np.int64)
 
     def make_room(self, key: int) -> None:
-        """Enlarge the array that was too short at an event of this partition."""
+        """Enlarge the array that was too short for an event of the partition `key`."""
         numbers, at_most = self.numbers, 3 * int(self.head[key, 1]) + 4
         match numbers[op.NEEDED]:
             case op.ROOM_FOR_PENDING:
@@ -115,7 +115,10 @@ def _grown(array: NDArray[Any], length: int) -> NDArray[Any]:
 
 
 class MatchArrays(NamedTuple):
-    """Matches as arrays: match i has the events and labels (components) from offsets[i] up to offsets[i + 1]."""
+    """Matches as arrays: match i has the entries from offsets[i] up to offsets[i + 1] of the other arrays.
+
+    events: the positions of its events. labels: the component to which each event belongs.
+    """
 
     offsets: NDArray[np.int64]
     labels: NDArray[np.uint8]
@@ -125,7 +128,7 @@ class MatchArrays(NamedTuple):
         return len(self.offsets) - 1
 
     def those(self, some: NDArray[np.bool_]) -> MatchArrays:
-        """Return the matches selected by `some`."""
+        """Return only the matches for which the mask `some` is true."""
         lengths = np.diff(self.offsets)
         of = np.repeat(some, lengths)
         return MatchArrays(np.append(0, np.cumsum(lengths[some])), self.labels[of], self.events[of])
@@ -142,10 +145,11 @@ NONE = MatchArrays(np.zeros(1, np.int64), np.zeros(0, np.uint8), np.zeros(0, np.
 
 
 class NegatedComponents:
-    """Finds the matches of one stream that negated components forbid.
+    """Finds out which matches of a stream the negated components of its query forbid.
 
-    start: the position of the first event stored. inexact: whether a number was beyond 2^53, so that the answers must
-    not be used. A match is withheld as long as a future event may forbid it.
+    It stores the events that a negated component may still use. A match is withheld as long as a future event may
+    forbid it. start: the position of the first event stored. inexact: whether a number was beyond 2^53, so that the
+    answers must not be used.
     """
 
     def __init__(self, plan: CompiledPlan, layout: ArrayLayout, budget: Budget, scale: float, start: int) -> None:
@@ -184,9 +188,9 @@ class NegatedComponents:
         link(begin, self._stored, self.start, self._keys, self._last, self._previous, self._following)
 
     def standing(self, found: MatchArrays, at_end: bool = False) -> MatchArrays:
-        """Return the matches that no later event can forbid, including withheld matches.
+        """Return the matches that no later event can forbid any more: new ones, and withheld ones.
 
-        At the end of the stream no match is withheld.
+        found: the new matches. at_end: whether the stream has ended, so that no match is withheld.
         """
         if self.withholds:
             found, self.withheld = self.withheld + found, NONE
@@ -217,7 +221,7 @@ class NegatedComponents:
         return found.those(stands == 1)
 
     def delete_unneeded(self, oldest: float) -> None:
-        """Delete the events that no negated component can look at any more.
+        """Delete the events that no negated component can use any more.
 
         They lie before the window that ends at the time `oldest`, when the oldest partial match began.
         """
@@ -229,7 +233,9 @@ class NegatedComponents:
                 self._resize(2 * (self._stored - number), number)
 
     def renumber(self, kept: NDArray[np.int64]) -> None:
-        """Renumber the partitions. `kept`, ascending, includes the partitions of all stored events."""
+        """Number the partitions by their indices in `kept`: ascending old numbers, of all partitions with stored
+        events.
+        """
         self._keys = np.searchsorted(kept, self._keys).astype(np.int32)
         self._last = self._last[kept[kept < len(self._last)]]
 
@@ -238,7 +244,7 @@ class NegatedComponents:
         self._data[:, column] = new[self._data[:, column].astype(np.int64)]
 
     def mark(self, alive: NDArray[np.bool_]) -> None:
-        """Mark in `alive` the partitions of stored events."""
+        """Set `alive` to True for the partitions that have stored events."""
         alive[self._keys[: self._stored]] = True
 
     def _arrays(self) -> list[NDArray[Any]]:
@@ -276,9 +282,9 @@ TOGETHER = 65_536  # matches around which negated components are looked for at a
 class CompiledBlockRunner:
     """Finds the matches of one query block over a stream that comes in batches.
 
-    For events that the compiled functions cannot read, `try_advance` and `tried_count` return Unsupported, while
-    `advance` and `count` raise it. ascending=False is for a whole stream whose times do not ascend. Raises
-    BudgetExceeded, and Unsupported for a query for which `why_not` gives a reason.
+    If the compiled functions cannot read the events, `try_advance` and `tried_count` return Unsupported, and `advance`
+    and `count` raise it. ascending=False is for a whole stream whose times do not ascend. Raises BudgetExceeded, and
+    Unsupported for a query for which `why_not` gives a reason.
     """
 
     def __init__(
@@ -338,7 +344,7 @@ class CompiledBlockRunner:
         return pa.concat_tables(tables) if tables else self._no_matches
 
     def match_batches(self, batch: Stream) -> Iterator[MatchBatch]:
-        """Yield the matches that the events of a batch complete, without bindings. Raises Unsupported."""
+        """Yield the matches that the events of a batch complete, as arrays. Raises Unsupported."""
         for S in pieces(batch, PIECE):
             found, none = _certain(self._piece(S, True)), np.zeros(0, np.int32)
             yield MatchBatch(found.events[found.offsets[1:] - 1], found.offsets, found.events, none)
@@ -367,7 +373,7 @@ class CompiledBlockRunner:
         return number
 
     def tried_count_all(self, S: Stream) -> int | Unsupported:
-        """Return the number of matches of a whole stream, or Unsupported like `tried_count`."""
+        """Return the number of matches of a whole stream; Unsupported if the compiled functions cannot read it."""
         if isinstance(number := self.tried_count(S), Unsupported):
             return number
         at_end = self._stopped() if self._negated is None else self._ended(NONE)
@@ -403,12 +409,14 @@ class CompiledBlockRunner:
     def match_streams(self, table: pa.Table, firsts: NDArray[np.int64]) -> MatchArrays | Unsupported:
         """Return the matches of several whole streams, one after the other in a table, in one pass.
 
-        firsts: int64 [streams], the row with which each stream begins. Positions are rows of the table. Each stream has
-        its own partitions, so no run looks at events of another stream. The times of each stream are shifted behind
-        those of the stream before, because windows are evaluated in the order of time. All streams end together.
+        firsts: int64 [streams], the row at which each stream begins. Positions in matches are rows of the table. Each
+        stream has its own partitions, so no run looks at events of another stream. The times of each stream are shifted
+        behind those of the stream before, because windows are evaluated in the order of time. All streams end together.
         """
         if self.reading.stream_end != "stops":
-            return Unsupported("with stream_end=waits several streams cannot be read in one pass; evaluate each alone")
+            return Unsupported(
+                "with stream_end=waits, several streams cannot be read in one pass; evaluate each stream alone"
+            )
         runner, window, n = self.fresh(), self.q.within, table.num_rows
         if (refused := runner._prepare(table)) is not None:
             return refused
@@ -421,14 +429,18 @@ class CompiledBlockRunner:
             # From one stream to the next, times may go back.
             steps[firsts] = 0.0
             if not ((steps >= 0.0).all() and (times == np.floor(times)).all()):
-                return Unsupported("one pass over several streams needs ascending whole times; evaluate each alone")
+                return Unsupported(
+                    "one pass over several streams needs ascending times in whole numbers; evaluate each stream alone"
+                )
             earliest = times[firsts]
             ends = np.cumsum(times[firsts + lengths - 1] - earliest)
             if ends[-1] >= op.EXACT:
                 # Floats would round times that are shifted so far: the streams are halved until the times fit.
                 half = len(firsts) // 2
                 if not half:
-                    return Unsupported("the times of a stream are too far apart for one pass; evaluate each alone")
+                    return Unsupported(
+                        "the times of a stream are too far apart for one pass; evaluate each stream alone"
+                    )
                 row = int(firsts[half])
                 parts = [
                     self.match_streams(table.slice(0, row), firsts[:half]),
@@ -448,7 +460,9 @@ class CompiledBlockRunner:
         return found if isinstance(found, Unsupported) else runner._ended(found)
 
     def rows(self, table: pa.Table) -> list[Bindings]:
-        """Return each row of a table from `advance` or `finish` as the variables with their positions."""
+        """Return the bindings in a table from `advance` or `finish`: for each row the variables with their
+        positions.
+        """
         lists = [table[variable].to_pylist() for variable in self.variables]
         return [
             tuple((v, tuple(positions)) for v, positions in zip(self.variables, row, strict=True))
@@ -456,9 +470,7 @@ class CompiledBlockRunner:
         ]
 
     def oldest(self) -> int:
-        """Return the position of the first event that a current run has selected, or that a negation may still
-        look at.
-        """
+        """Return the position of the first event that is still needed: by a current run, or by a negated component."""
         oldest = self.position if self._negated is None else self._negated.start
         if self._encoder is not None:
             head, runs, nodes = self._memory.head, self._memory.runs, self._memory.nodes
@@ -477,7 +489,7 @@ class CompiledBlockRunner:
 
     @property
     def kinds(self) -> dict[str, ValueType]:
-        """Return the kinds of the columns of the first batch that had columns."""
+        """Return the kind of values of each column, as the first batch with events shows it."""
         return {} if self._encoder is None else dict(self._encoder.kinds)
 
     def _stopped(self) -> list[int]:

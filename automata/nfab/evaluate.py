@@ -155,9 +155,10 @@ class NfabRegisters:
         return value
 
     def key_of(self, mentioned: Iterable[Attribute], window: bool) -> Callable[[RegisterValues], object]:
-        """Return a function that maps the values of a run to a key.
+        """Return a function that maps the register values of a run to a key.
 
-        Keys are equal if the window and the conditions on the `mentioned` attributes cannot distinguish the values.
+        Two runs get equal keys if neither the conditions on the `mentioned` attributes nor, with `window`, the window
+        can distinguish their values.
         """
         read = [self._of_attribute[a] for a in mentioned]
         numbers = {register.number for register in read} | set(range(1, 1 + len(self.tests)))
@@ -226,14 +227,18 @@ class StatePlan:
 
     @property
     def stops_by_itself(self) -> bool:
-        """Return whether a run in this state, a Kleene plus in last place, is a match as soon as no event can
-        follow.
+        """Return whether a run in this state is a match as soon as no further event can follow.
+
+        The state must be a Kleene plus in last place.
         """
         return self.leaving == "when_stopped" and self.is_last and not self.cut
 
     @property
     def stops_at_end(self) -> bool:
-        """Return whether a run in this state, a Kleene plus in last place, is a match when the stream ends."""
+        """Return whether a run in this state is a match when the stream ends.
+
+        The state must be a Kleene plus in last place.
+        """
         return self.stops_by_itself and self.at_stream_end == "stops"
 
 
@@ -332,7 +337,7 @@ class AscendingTimes:
 
 
 def ascend(S: Stream) -> bool:
-    """Return whether all times of a stream ascend."""
+    """Return whether the times of a stream ascend: all finite, of one kind, and none less than the one before."""
     times = AscendingTimes()
     return all(times.ascends(event.attributes.get(TIME)) for event in S)
 
@@ -367,9 +372,10 @@ Path: TypeAlias = "tuple[int, int, Path] | None"
 
 @dataclass(slots=True, eq=False)
 class BufferNode:
-    """An event selected for a component, and the nodes before it; none if it is the first event of its runs.
+    """An event selected for a component, and the nodes of the events selected before it (none for a first event).
 
-    Different nodes stand for different sequences of selected events. count: the number of these sequences.
+    Different nodes stand for different sequences of selected events. count: the number of these sequences. component:
+    the index of the component.
     """
 
     component: int
@@ -431,7 +437,7 @@ class Past(Stream):
 
 
 class NfabAbsences:
-    """Finds the events that the negated components of a query forbid, among the events read so far."""
+    """Stores the events that negated components of a query may forbid, and tells whether a match is forbidden."""
 
     def __init__(self, q: sase.SaseQuery, reading: Reading, budget: Budget, operations: Operations) -> None:
         self.q, self.reading, self.past = q, reading, Past()
@@ -453,7 +459,7 @@ class NfabAbsences:
             del k.noted[: bisect_left(k.noted, start)]
 
     def forbid(self, M: Bindings) -> bool:
-        """Return whether events of a negated component occur in their scope in the match, or may still occur there."""
+        """Return whether a negated component forbids the match, or may still forbid it because of a later event."""
         return any(k.is_there(M) for k in self.components)
 
 
@@ -501,7 +507,8 @@ class _Absence:
 class EventContext:
     """An event and its position.
 
-    passing: for the numbers of the states tested so far, whether the event satisfies their conditions on one event.
+    passing: for each state tested so far, by number, whether the event passes those of its conditions that look at no
+    other event.
     """
 
     event: Event
@@ -580,9 +587,8 @@ class NfabSelection:
         return all(satisfied(p, read) for p in state.at_end)
 
     def spans(self, first: Event, event: Event) -> bool | None:
-        """Return whether an event is within the window that begins with the first event of a run.
-
-        Return None if the times cannot be compared.
+        """Return whether an event is within the window that begins with the event `first`; None if the times cannot be
+        compared.
         """
         if self.q.within is None:
             return True
@@ -648,9 +654,7 @@ class BlockRunner:
             self.absences.past.start = start
 
     def oldest(self) -> int:
-        """Return the position of the first event that a current run has selected, or that a negation may still
-        look at.
-        """
+        """Return the position of the first event that is still needed: by a current run, or by a negated component."""
         pending = [node for nodes in self._withheld.values() for node in nodes]
         for tables in self.partitions.values():
             pending += [node for table in tables for group in table.values() for node in group.nodes.values()]
@@ -684,7 +688,9 @@ class BlockRunner:
     bound, bound_at_end = advance, finish
 
     def count(self, S: Iterable[Event]) -> int:
-        """Return the number of matches that some events complete, including those that a negated component forbids."""
+        """Return the number of matches that some events complete. Matches that a negated component forbids are
+        included.
+        """
         return sum(node.count for event in S for node in self.nodes(event))
 
     def nodes(self, event: Event) -> list[BufferNode]:
@@ -915,7 +921,10 @@ def require_matches(found: int, budget: Budget) -> None:
 
 
 class StoredEvents(Sequence[Event]):
-    """The stored events from position `start` on. The length of this object is the length of the whole stream."""
+    """The events of a stream from position `start` on; earlier ones have been deleted.
+
+    Positions, and the length of this object, count from the beginning of the stream.
+    """
 
     def __init__(self, start: int = 0) -> None:
         self.start = self._end = start

@@ -105,7 +105,7 @@ class _Composition:
 
 
 def positions_of(M: Bindings) -> tuple[int, ...]:
-    """Return all positions that a match binds, ascending."""
+    """Return the positions of all events of a match, ascending."""
     return tuple(sorted(p for _, positions in M for p in positions))
 
 
@@ -169,8 +169,8 @@ def non_overlapping(
 ) -> list[Bindings]:
     """Return the matches that NON-OVERLAP keeps (icde08, section II.C).
 
-    From each partition it takes the best match, then the best match that overlaps no match taken before, and so on. The
-    reading (answers to questions that the papers leave open) determines which match is the best.
+    From each partition it takes the best match, then the best match that overlaps no match taken before, and so on.
+    reading: answers to questions that the papers leave open; it determines which match is the best.
     """
     partitions: dict[object, list[Bindings]] = {}
     for M in found:
@@ -235,7 +235,7 @@ def block_of(q: sase.Tree) -> sase.SaseQuery | Unsupported:
 class BlockEvaluator(Evaluator):
     """Finds the matches of one query block over its input stream, with bindings and results.
 
-    Raises Unsupported for any other query, see `block_of`.
+    Raises Unsupported for any other query; see `block_of`.
     """
 
     state_word: ClassVar[str]
@@ -259,9 +259,8 @@ class BlockEvaluator(Evaluator):
         self.begin(0)
 
     def push_stream(self, S: Stream, limit: int | None = None) -> list[Match]:
-        """Read the next events like `push`, given a Stream.
-
-        Also raises BudgetExceeded if there are more than budget.matches.
+        """Read the next events like `push`, given a Stream. Raises BudgetExceeded for more than
+        budget.matches matches.
         """
         return self._matches(self._advanced(S, lambda: self._runner.bound(S)), limit)
 
@@ -317,17 +316,19 @@ class BlockEvaluator(Evaluator):
         self._runner.begin(start)
 
     def columns(self) -> dict[str, str]:
-        """Return what the header of a saved state must say about columns."""
+        """Return the names and kinds of columns that the header of a saved state must have."""
         return {}
 
     def with_columns(self, table: pa.Table, head: dict[str, str]) -> pa.Table:
-        """Return the table of saved events with the columns added that only the header of the saved state names."""
+        """Return the table of saved events with additional columns: those that only the header of the saved state
+        names.
+        """
         return table
 
     @property
     def counters(self) -> Counters:
-        """Return the counters. nodes: the nodes of the shared buffer; for the compiled evaluator, the nodes of all
-        runs.
+        """Return the counters. nodes: the number of nodes of the shared buffer; in the compiled evaluator each run has
+        its own nodes.
         """
         return Counters(self.position - self._first, self._runner.node_count, len(self._runner.plan.states))
 
@@ -374,7 +375,10 @@ class ReadableSaseEvaluator(BlockEvaluator):
 
 
 class CompiledSaseEvaluator(BlockEvaluator):
-    """Finds the matches of one query block with compiled code. Raises Unsupported, perhaps only at a batch."""
+    """Finds the matches of one query block with compiled code.
+
+    Raises Unsupported for a query that it does not support, or later for a batch with values that it does not support.
+    """
 
     state_word = "CompiledEvaluator"
 
@@ -386,8 +390,9 @@ class CompiledSaseEvaluator(BlockEvaluator):
         return CompiledBlockRunner(self.q, self.reading, self.budget)
 
     def count_all(self, S: Stream) -> int:
-        """Count the matches with the compiled evaluator, or with the readable one if the compiled one cannot read the
-        events.
+        """Return the number of matches of a whole stream.
+
+        If the compiled evaluator cannot read the events, the readable one counts.
         """
         from cerify.automata.nfab.compiled import bindings
 
@@ -400,15 +405,15 @@ class CompiledSaseEvaluator(BlockEvaluator):
         return len(matches_of(self.q, S, bindings, self.reading, self.budget, self.operations))
 
     def tally(self, S: Stream) -> int:
-        """Return the number of matches like `count`. Only for a query with HAVING is an object made for each match."""
+        """Read the next events; return the number of matches. Matches are built only for a query with HAVING."""
         if self.q.having is not None:
             return len(self.push_stream(S))
         return self._advanced(S, lambda: self._runner.count(S))
 
     def push_arrow(self, batch: Batch, limit: int | None = None) -> pa.Table:
-        """Read the next events like `push`, but return a table with the columns at and events.
+        """Read the next events like `push`, but return a table with the columns `at` and `events`.
 
-        Only HAVING and a limit make matches objects.
+        Match objects are built only for HAVING or with a limit.
         """
         if self.q.having is not None or limit is not None:
             return super().push_arrow(batch, limit)

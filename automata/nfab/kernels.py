@@ -95,7 +95,7 @@ def holds(low, high, plan, work, data, e, registers, run, numbers):  # type: ign
 
 @inlined
 def remember(place, plan, data, e, registers, run, numbers):  # type: ignore[no-untyped-def]
-    """Update the registers of a run that selects event e. place: where the plan of its state begins."""
+    """Update the registers of a run that selects event e. place: the index in `plan` at which its state begins."""
     for at in range(plan[place + op.UPDATE], plan[place + op.UPDATE + 1], 4):
         how, register, column, detail = plan[at], plan[at + 1], plan[at + 2], plan[at + 3]
         if how == op.NUMBER:
@@ -128,7 +128,8 @@ def remember(place, plan, data, e, registers, run, numbers):  # type: ignore[no-
 def agrees(place, marked, plan, data, e, registers, run):  # type: ignore[no-untyped-def]
     """Return whether event e passes the equivalence tests of a state.
 
-    marked: whether to make only those that define the partition.
+    marked: whether to apply only the tests that define the partition. place: the index in `plan` at which the state
+    begins.
     """
     for at in range(plan[place + op.TESTED], plan[place + op.TESTED + 1], 3):
         register, column = plan[at], plan[at + 1]
@@ -237,7 +238,10 @@ def skips(s, selected, run, plan, work, data, e, registers, numbers):  # type: i
 
 @inlined
 def look(run, bit, key, position, plan, work, data, e, registers, runs, nodes, head, pending, numbers):  # type: ignore[no-untyped-def]
-    """Move a run by one event. It takes, ignores or proceeds, or several of these, or is deleted."""
+    """Move a run by one event: it takes or ignores the event, or proceeds to the next component, or is deleted.
+
+    A run that may do several of these is copied.
+    """
     s, node = np.int64(runs[run, 1]), runs[run, 2]
     place = s * op.WIDTH
     more, last, has_end = plan[place + op.KIND] == op.MORE, plan[place + op.IS_LAST] != 0, plan[place + op.HAS_END] != 0
@@ -474,8 +478,8 @@ def completes(  # type: ignore[no-untyped-def]
 ):  # fmt: skip
     """Return 1 if a series of a negated component that begins at event `begin` is complete before event `end`.
 
-    Return 0 if there is no such series, and -1 if more series are incomplete than there are rows for. s: the first
-    state of the component. Events of other partitions are skipped: if a strategy forbids that, there is only one
+    Return 0 if there is no such series, and -1 if more series are under way than `now` and `then` have rows for. s: the
+    first state of the component. Events of other partitions are skipped: if a strategy forbids that, there is only one
     partition.
     """
     more = s + 1

@@ -45,7 +45,7 @@ class NfabState:
 
 @dataclass(frozen=True, slots=True)
 class NfabLabel:
-    """The name of a formula: θ_b_begin, θ_a[i]_forced-stop."""
+    """The name of a formula by its state and edge, such as θ_b_begin or θ_a[i]_forced-stop."""
 
     state: NfabState
     part: Part
@@ -97,9 +97,9 @@ class TypeTest:
 
 @dataclass(frozen=True, slots=True)
 class NfabTest:
-    """Tests a predicate of WHERE on the buffer and the current event, which counts as the event that `state` awaits.
+    """Tests a predicate of WHERE on the buffer and the current event.
 
-    If `state` is None, only the buffer is tested.
+    The current event stands for the event that `state` waits for. If `state` is None, only the buffer is tested.
     """
 
     predicate: Predicate
@@ -108,8 +108,9 @@ class NfabTest:
 
 @dataclass(frozen=True, slots=True)
 class Elapsed:
-    """Tests whether the current event is inside the window that begins with the first event, or, with `over`, after
-    it.
+    """Tests whether the current event is inside the window that begins with the first event; with `over`, after it.
+
+    closed: whether the window includes an event exactly at its end.
     """
 
     state: NfabState
@@ -197,7 +198,7 @@ def show(A: NFAb) -> str:
 
 
 def show_states(A: NFAb) -> str:
-    """Return the line of states, in which take and ignore loops stand after their state."""
+    """Return the line of states; the loops take and ignore of a state are written after it."""
     loops = {q: [e.move for e in A.edges if e.source == e.target == q] for q in A.states}
     forward = {e.source: e.move for e in A.edges if e.source != e.target}
     text = "→ " + _with_loops(A.initial, loops[A.initial])

@@ -200,7 +200,10 @@ INDEX: Mapping[Identifier, int] = {"a": 0, "a[1]": 0, "a[i]": -1, "a[a.LEN]": -1
 
 
 def values_in(buffer: Bindings, S: Sequence[Event], operations: Operations = NO_OPERATIONS) -> Values:
-    """Return a function that gives the values of identifiers whose variables are bound to the events of the buffer."""
+    """Return a function from references and aggregates to their values.
+
+    buffer: the events bound to each variable so far, as positions in S.
+    """
     selected = dict(buffer)
 
     def value(a: Attribute) -> Value | None:
@@ -216,9 +219,9 @@ def values_in(buffer: Bindings, S: Sequence[Event], operations: Operations = NO_
 
 
 def instantiated(form: Identifier, positions: Sequence[int]) -> int | None:
-    """Return the position of the event that a reference such as a[1] means; None if its variable has too few events.
+    """Return the position of the event that a reference such as a[1] means; None if too few events are bound.
 
-    positions: the events of the variable so far.
+    positions: the events bound to the reference's variable so far.
     """
     index = INDEX[form]
     return positions[index] if -len(positions) <= index < len(positions) else None
@@ -323,7 +326,7 @@ class Runs:
         return (run for run in self.all(start) if run.now.state == self.A.final)
 
     def find_runs(self, M: Bindings) -> Iterator[NfabRun]:
-        """Yield the accepting runs whose buffer is M. Runs that select an event outside of M are dropped."""
+        """Yield the accepting runs whose buffer is M. Runs that select any other event are dropped."""
         pending = [NfabRun((), NfabConfiguration(self.A.initial, min(p for _, ps in M for p in ps)))]
         while pending:
             check_time()
@@ -348,8 +351,9 @@ class Runs:
     def reached(
         self, initial: Iterable[NfabConfiguration], looking: Callable[[NfabConfiguration], bool] = lambda now: True
     ) -> Iterator[NfabConfiguration]:
-        """Yield, each once, the configurations that runs from `initial` reach, if `looking` accepts all configurations
-        on the way.
+        """Yield, each once, the configurations that runs from `initial` reach.
+
+        Runs are followed only through configurations for which `looking` is true.
         """
         seen: set[NfabConfiguration] = set()
         pending = list(initial)
@@ -476,7 +480,10 @@ def _within(now: NfabConfiguration, M: Bindings) -> bool:
 
 
 def present(q: sase.SaseQuery, k: sase.Component, M: Bindings, runs: Runs) -> bool:
-    """Return whether events of a negated component occur in its scope, or may still occur there."""
+    """Return whether a negated component forbids the match M, or may still forbid it because of a future event.
+
+    It forbids the match if its events occur in its scope.
+    """
     scope = scope_of(q, k, M, runs)
     if not scope:
         return scope is None
@@ -485,7 +492,10 @@ def present(q: sase.SaseQuery, k: sase.Component, M: Bindings, runs: Runs) -> bo
 
 
 def accepted(own: Runs, M: Bindings, starts: Iterable[int], scope: list[int]) -> bool:
-    """Return whether the automaton of a negated component accepts events of its scope, beginning at one of `starts`."""
+    """Return whether the automaton of a negated component accepts events of its scope.
+
+    own: the runs of this automaton. starts: the positions at which these events may begin.
+    """
     inside = frozenset(scope)
 
     def looking(now: NfabConfiguration) -> bool:
@@ -505,10 +515,9 @@ def scope_of(q: sase.SaseQuery, k: sase.Component, M: Bindings, runs: Runs) -> l
 
 
 def neighbours(q: sase.SaseQuery, k: sase.Component, M: Bindings, start: int, end: int) -> tuple[int, int]:
-    """Return (low, high): a negated component concerns the positions in range(low, high), between the components beside
-    it.
+    """Return (low, high): the positions in range(low, high) lie between the components beside a negated component.
 
-    start, end: the bounds of the stream.
+    start, end: the bounds of the stream, for a component in first or last place.
     """
     bound = dict(M)
     at = q.pattern.index(k)
@@ -522,7 +531,7 @@ def is_unfinished(
 ) -> bool:
     """Return whether a future event may still be in the scope of a negated component.
 
-    This is so as long as no event after the match is past the window.
+    It may, as long as all events after the match are within the window. positions: the events after the match.
     """
     window = q.within
     if window is None or reading.stream_end == "stops" or not _is_at_end(q, k):
@@ -534,7 +543,10 @@ def is_unfinished(
 def in_scope(
     q: sase.SaseQuery, k: sase.Component, M: Bindings, S: Sequence[Event], reading: Reading, positions: Iterable[int]
 ) -> list[int]:
-    """Return which of the positions, between the neighbours of a negated component, are in its window."""
+    """Return those of the positions that are in the scope of a negated component.
+
+    positions: all between the components beside it. The window of the query may bound the scope further.
+    """
     window, closed = q.within, reading.window == "closed"
     first, last = M[0][1][0], M[-1][1][-1]
     if window is None:

@@ -81,13 +81,13 @@ class TypedCode:
 
 @dataclass
 class Programs:
-    """The conditions of a query over columns of known kinds; a name without a column has no kind and no values.
+    """The conditions of a query, compiled for columns of known kinds. A name without a column has no value.
 
     code, constants, columns and registers grow with each condition. registers: the first register for each (how,
-    variable, column, k). updates: the updates of registers, by variable. strings: the numbers of strings, ordered like
-    the strings if in_order. patterns: string patterns, by the column of their results. depth: the greatest number of
-    values on the stack. refused: the first reason why a condition has no program. If it is set, the code must not be
-    used.
+    variable, column, k). updates: by variable, the updates of registers. strings: the number of each string; in_order:
+    whether the numbers are in the order of the strings. patterns: string patterns, by the column of their results.
+    depth: the greatest number of values on the stack. refused: the first reason why a condition cannot be compiled. If
+    it is set, the code must not be used.
     """
 
     kinds: Mapping[str, ValueType]
@@ -224,7 +224,7 @@ class Programs:
         return self.registers[key]
 
     def test(self, name: str, variables: list[str]) -> int:
-        """Return the register of an equivalence test. It holds the value of the last selected event of any variable."""
+        """Return the register of an equivalence test: the value of the last selected event, whatever its variable."""
         register = self.registers[op.LAST, "", name, 1] = self.size
         self.size += 1
         for variable in variables:
@@ -334,10 +334,10 @@ def kind_of(type_: pa.DataType) -> ValueType | None:
 
 
 class ColumnEncoder:
-    """Encodes partitions, times and values of one stream as numbers; strings and partitions are numbered as they
-    arrive.
+    """Encodes the partitions, times and values of one stream as numbers, batch by batch.
 
-    refused: the first reason why a batch cannot be encoded. If it is set, the results of the methods mean nothing.
+    Strings and partitions are numbered in the order of their first occurrence. refused: the first reason why a batch
+    cannot be encoded. If it is set, the results of the methods mean nothing.
     """
 
     def __init__(self, routes: tuple[str, ...], programs: Programs) -> None:
@@ -352,7 +352,7 @@ class ColumnEncoder:
 
     @property
     def partitions(self) -> int:
-        """Return one more than the number of partitions so far. Number 0 stands for events without a partition."""
+        """Return the number of partitions so far, plus one: number 0 stands for events without a partition."""
         return len(self._partitions)
 
     def keys(self, table: pa.Table) -> NDArray[np.int32]:
@@ -370,9 +370,9 @@ class ColumnEncoder:
         return numbers[codes]
 
     def drop_unused(self, alive: NDArray[np.bool_]) -> NDArray[np.int64] | None:
-        """Drop the partitions without runs if most partitions have none. Return the old numbers of the others.
+        """Drop the partitions without runs if most partitions have none. Return the old numbers of the remaining ones.
 
-        Return None if no partition is dropped.
+        Return None if no partition is dropped. alive: for each partition whether it has runs.
         """
         # Dropping renumbers all partitions, so it waits until at least half of them are unused.
         if not self.routes or len(alive) < 2 * int(alive.sum()) + MOST_UNUSED:
@@ -452,8 +452,8 @@ class ColumnEncoder:
         before = self.kinds.get(name)
         first = "no value" if before is None else f"values of the type {before}"
         self._refuse(
-            f"the column {name} has values of the type {kind}, and had {first} in the first batch; give all batches "
-            "the same columns, or use the readable evaluator"
+            f"the column {name} has values of the type {kind}, but had {first} in the first batch; give all batches "
+            "the same columns, or use evaluator='automaton'"
         )
         return None
 

@@ -138,8 +138,9 @@ class PartitionedTable:
         return array if self.order is None else array.take(pa.array(self.order))
 
     def shifted(self, array: pa.Array, rows: int) -> pa.Array:
-        """Return for each row the value that is `rows` rows later, or earlier if negative; NULL if that is outside its
-        partition.
+        """Return for each row the value of a later row of its partition: the one `rows` rows after it.
+
+        If `rows` is negative, the row is an earlier one. A row outside the partition gives NULL.
         """
         length = len(self)
         # A shift by more rows than there are leads outside every partition, as one by all of them does.
@@ -353,7 +354,7 @@ class _Rowwise:
 
 
 def combined(e: rows.Scalar, operands: list[Column]) -> Column:
-    """Compute an expression for all rows at once, given the columns of its operands.
+    """Compute an operator or function of SQL for all rows at once, given the columns of its operands.
 
     Raises Inexact, SeveralTypes, and errors of Arrow.
     """

@@ -45,9 +45,10 @@ class Way:
 
 @dataclass(frozen=True)
 class Automaton:
-    """The automaton of a row pattern: its ways (transitions) from the beginning and from each state, preferred first.
+    """The automaton of a row pattern.
 
-    Each state has its position in the pattern, its variable, and whether its row is excluded from the output.
+    first, follow: its ways (transitions) from the beginning and from each state, the preferred one first. places: the
+    variable of each state. excluded: whether the row that a state takes is excluded from the output.
     """
 
     first: tuple[Way, ...]
@@ -237,11 +238,11 @@ BEFORE = ""
 
 @dataclass(frozen=True)
 class Framed:
-    """A clause and an automaton that find, in a whole partition, the matches within the frames of its rows.
+    """A clause with frames (WINDOW), and the automaton that finds its matches in a whole partition.
 
-    State d * m + s stands for state s of the pattern in row d of a frame. If frames have no end, the last d stands for
-    all rows from there on. pattern: the automaton of the pattern, with m states; if the clause has SEEK, the last state
-    is that of BEFORE.
+    pattern: the automaton of the pattern, with m states; if the clause has SEEK, the last state is that of BEFORE.
+    automaton: its state d * m + s stands for state s of the pattern in row d of a frame. If frames have no end, the
+    last d stands for all rows from there on.
     """
 
     q: MatchRecognize
@@ -250,16 +251,16 @@ class Framed:
 
 
 def searched_pattern(q: MatchRecognize) -> rows.Pattern:
-    """Return the pattern of a search from a row. With SEEK it allows rows before the match, as few as possible."""
+    """Return the pattern to search from a row. With SEEK it allows rows before the match, as few as possible."""
     if q.window is None or not q.window.seek:
         return q.pattern
     return rows.RowConcatenation(rows.Quantified(rows.RowVariable(BEFORE), 0, None, greedy=False), q.pattern)
 
 
 def last_place(q: MatchRecognize) -> int:
-    """Return the number of a frame's last row, counted from 0.
+    """Return the index of a frame's last row, counted from 0.
 
-    If frames have no end, return the number of the first row from which on conditions treat all rows alike.
+    If frames have no end, return the index of the first row from which on conditions treat all rows in the same way.
     """
     if q.window is None:
         return 0
@@ -271,7 +272,10 @@ def last_place(q: MatchRecognize) -> int:
 
 
 def framed(q: MatchRecognize, budget: Budget = Budget()) -> Framed:
-    """Return the automaton of a clause with frames; its conditions must look only at columns. Raises BudgetExceeded."""
+    """Return the automaton of a clause with or without frames. Raises BudgetExceeded.
+
+    The conditions of the clause must look only at columns; see `why_not`.
+    """
     pattern = compile_pattern(searched_pattern(q), budget)
     if q.window is None:
         return Framed(q, pattern, pattern)
@@ -322,7 +326,10 @@ Columns = Mapping[str, Sequence[Nullable]]
 
 
 def why_not(q: MatchRecognize) -> Unsupported | None:
-    """Return why a clause needs more than columns to be decided; None if columns suffice."""
+    """Return why a clause cannot be evaluated by columns alone; None if it can.
+
+    It cannot if a condition of DEFINE depends on the match so far.
+    """
     for one in q.define:
         if (e := _beyond_columns(q, one.variable)) is not None:
             message = f"the condition of {one.variable} depends on the match so far, not only on columns"
@@ -431,7 +438,8 @@ NO_ROW, SEVERAL = -1, -2  # instead of a distance: there is no such row, or the 
 
 
 def at_fixed_distances(q: MatchRecognize, budget: Budget = Budget()) -> MatchRecognize:
-    """Use PREV wherever DEFINE looks at columns of rows at a fixed distance. The matches stay the same.
+    """Return an equivalent clause that uses PREV wherever DEFINE looks at a row at a fixed distance from the current
+    one.
 
     Raises BudgetExceeded.
     """
@@ -526,9 +534,9 @@ IN_CEL = {sql: cel for cel, sql in IN_SQL.items()}
 
 
 def predicate_of(e: rows.Expression, own: Collection[str]) -> pred.Predicate:
-    """Return a condition of SQL as a predicate on one event. own: the variables that mean the current row's variable.
+    """Return a condition of SQL as a predicate on one event. Raises Unsupported if it needs more than one event.
 
-    Raises Unsupported for a condition that needs more than one event.
+    own: the names by which the condition may refer to the current row, such as its variable.
     """
     match e:
         case rows.RowAnd(left, right):

@@ -82,7 +82,11 @@ class LabelArrays:
         return self.begins + np.maximum(np.diff(self.offsets), 1)
 
     def matches(self, A: Automaton, positions: Places, windows: bool) -> Iterator[NumberedMatch]:
-        """Yield the matches with the positions of their rows."""
+        """Yield the matches with the positions of their rows.
+
+        A: the automaton of the pattern. positions: the position of each row of the partitioned table. windows: whether
+        the clause has WINDOW; a match is then reported at the row whose search finds it, otherwise at its last row.
+        """
         offsets = self.offsets.tolist()
         for i, (r, s, number) in enumerate(
             zip(self.searched.tolist(), self.begins.tolist(), self.numbers.tolist(), strict=True)
@@ -95,7 +99,7 @@ class LabelArrays:
 def find_matches(q: MatchRecognize, S: Stream, budget: Budget = Budget()) -> Iterator[NumberedMatch]:
     """Yield the matches in the order in which they are found; partitions come in the order of their first rows.
 
-    Raises Unsupported for clauses that `why_not` (after `at_fixed_distances`) or `why_not_compiled` refuses, and if
+    Raises Unsupported for a clause that `why_not` (after `at_fixed_distances`) or `why_not_compiled` refuses, and if
     numba is not installed; IllFormed if AFTER MATCH SKIP has no row to skip to; and BudgetExceeded.
     """
     yield from CompiledRun(q, S, budget).find_matches()
@@ -246,9 +250,9 @@ if TYPE_CHECKING:
 class MatchRows:
     """The output rows of some matches of a clause.
 
-    of: int64, the match of each output row. ends: int64, the number of labelled rows, of all matches, up to this row.
-    searched, begins: int64, the rows of the partitioned table at which the match is found and starts. places: int64,
-    the row of the table that the output row shows.
+    of: int64, the match of each output row. ends: int64, for each output row the number of rows of all these matches up
+    to it. searched, begins: int64, the rows of the partitioned table at which the match is found and starts. places:
+    int64, the row of the table that the output row shows.
     """
 
     def __init__(
@@ -430,8 +434,8 @@ class MatchRows:
 def unmatched(q: MatchRecognize, block: LabelArrays, first: int, end: int, covered: int) -> Any:
     """Return the rows of the table, from first to end - 1, that belong to no match.
 
-    In WINDOW these are the rows whose search finds no match. covered: the row up to which earlier matches reach. block:
-    the matches found by searches in these rows.
+    In WINDOW these are the rows whose search finds no match. block: the matches found by searches in these rows.
+    covered: the row after the last row of the earlier matches.
     """
     if q.window is not None:
         return np.setdiff1d(np.arange(first, end), block.searched)
@@ -449,9 +453,9 @@ Found: TypeAlias = tuple[PartitionedTable, Automaton, Iterator[LabelArrays]]
 class OutputBlock:
     """Some rows of the output, in order.
 
-    made: the output rows of matches. places: for each row of the block the row of the partitioned table that it shows.
-    order: for each row of the block its index in the rows of `made` followed by the rows without a match; None if all
-    rows belong to `made`. end: the row of the table up to which matches have been searched.
+    made: the rows of the block that belong to matches. places: for each row of the block, the row of the partitioned
+    table that it shows. order: for each row of the block, its index in the rows of `made` followed by the rows without
+    a match; None if all rows belong to `made`. end: the row of the table up to which matches have been searched.
     """
 
     made: MatchRows
@@ -460,15 +464,16 @@ class OutputBlock:
     end: int
 
     def spread(self, values: pa.Array) -> pa.Array:
-        """Return a measure's values for all rows of the block, given its values for rows of matches; the other rows
-        have NULL.
+        """Return a measure's values for all rows of the block: NULL for rows without a match.
+
+        values: the values for the rows of `made`.
         """
         if self.order is None:
             return values
         return pa.concat_arrays([values, pa.nulls(len(self.order) - len(values), values.type)]).take(self.order)
 
     def spread_list(self, values: list[Any]) -> list[Any]:
-        """Return what `spread` returns, as a list with None for rows without a match."""
+        """Same as `spread`, but for a list; rows without a match get None."""
         return values if self.order is None else [values[i] if i < len(values) else None for i in self.order.tolist()]
 
 
@@ -495,13 +500,13 @@ def output_blocks(q: MatchRecognize, found: Found) -> Iterator[OutputBlock]:
 
 
 def compiled_blocks(q: MatchRecognize, S: Stream, budget: Budget) -> Found:
-    """Find the matches with the compiled evaluator. Raises Unsupported, BudgetExceeded."""
+    """Find the matches of a clause, in blocks, with the compiled evaluator. Raises Unsupported, BudgetExceeded."""
     run = CompiledRun(q, S, budget)
     return run.table, run.automaton, run.blocks()
 
 
 def readable_blocks(q: MatchRecognize, S: Stream, budget: Budget) -> Found:
-    """Find the matches with the readable automaton. Raises BudgetExceeded."""
+    """Find the matches of a clause, in blocks, with the readable automaton. Raises BudgetExceeded."""
     automaton = compile_pattern(q.pattern, budget)
     return PartitionedTable.from_stream(q, S), automaton, _blocks(q, S, automaton, budget)
 

@@ -57,9 +57,9 @@ ROWS_TOGETHER = 4096  # rows between two looks at the clock; fewer where a row h
 
 @dataclass(frozen=True)
 class Lookahead:
-    """Finds where matches can be completed, from the columns of a partition.
+    """Finds where in a partition matches can still be completed, by one pass over its columns from the last row on.
 
-    A condition that needs more than columns counts as true.
+    A condition that needs more than columns counts as true, so the answer may be too optimistic.
     """
 
     q: MatchRecognize
@@ -74,7 +74,7 @@ class Lookahead:
 
     @cached_property
     def open(self) -> list[int]:
-        """Return for each row, as bits, the states that can take the row in such a way that a match can be completed.
+        """Return for each row the states (as bits) that can take the row so that a match can still be completed.
 
         There is one more entry, after the last row, without states.
         """
@@ -155,7 +155,10 @@ Variables: TypeAlias = frozenset[str] | None
 
 @dataclass(frozen=True)
 class FrameRows:
-    """A register with the first or last rows of some variables, at most `number`; with their labels if `labelled`."""
+    """A register with at most `number` rows of some variables: the first ones if `first`, otherwise the last ones.
+
+    labelled: whether it also has their labels.
+    """
 
     variables: Variables
     first: bool
@@ -172,7 +175,8 @@ class Number:
 
 @dataclass(frozen=True)
 class Folded:
-    """A register with an aggregate: the number of its values, their kind, and their sum or the least or greatest.
+    """A register with an aggregate of rows of some variables: the number of values, their kind, and their sum, least or
+    greatest value.
 
     The least or greatest value is stored with its `repr`.
     """
@@ -195,7 +199,7 @@ Register: TypeAlias = FrameRows | Number | Folded | RowLabels | NumberRegister
 
 
 class RowRegisters:
-    """The registers that hold what conditions ask about earlier rows of a match. A view is a tuple of their values."""
+    """The registers with all that conditions use of earlier rows of a match. A view is a tuple of their values."""
 
     def __init__(
         self, conditions: Iterable[rows.Expression], unions: Mapping[str, frozenset[str]], columns: Columns, length: int
@@ -339,8 +343,9 @@ def _labelled(e: rows.Expression) -> bool:
 
 
 def nth(function: str, offset: int, there: Sequence[tuple[int, str | None]]) -> tuple[int, str | None] | None:
-    """Return the row, with its label, to which FIRST or LAST refers; None if there is none. there: the rows of its
-    variables.
+    """Return the row, with its label, to which FIRST or LAST refers; None if there is none.
+
+    there: the rows of its variables. offset: how many rows to go on from the first, or back from the last.
     """
     if offset >= len(there):
         return None
@@ -389,7 +394,7 @@ def _result(function: str, state: View) -> Nullable:
 class Backtracking:
     """A search by backtracking over the rows of a partition.
 
-    failed: combinations of row, state and view that are known to lead to no match.
+    failed: combinations (row, state, view) from which no match can be completed; a view holds the registers' values.
     """
 
     def __init__(self, ahead: Lookahead, budget: Budget = Budget()) -> None:
@@ -430,9 +435,9 @@ class Backtracking:
         return None
 
     def take_row(self, r: int, state: int, view: View) -> View | None:
-        """Return the view after a state takes row r.
+        """Return the registers' values (view) after a state takes row r.
 
-        Return None if its condition is false, or if the search has already failed from there.
+        Return None if the state's condition is false, or if the search has already failed from there.
         """
         self.steps += 1
         if self.steps % ROWS_TOGETHER == 0:
@@ -608,7 +613,10 @@ class RowSearch(Protocol):
     """A search for the match that starts at a row of a partition."""
 
     def match_at(self, s: int, number: int) -> list[int] | None:
-        """Return the states of the rows of the match that would have this number; None if there is no match."""
+        """Return the states of the rows of the match that starts at row s; None if no match starts there.
+
+        number: the number that the match would have.
+        """
 
 
 @dataclass(frozen=True)
@@ -630,9 +638,10 @@ class RowPartition:
         return LongestSearch(ahead, self.budget) if self.q.longest else Backtracking(ahead, self.budget)
 
     def find_match(self, r: int, number: int) -> tuple[int, list[int]] | None:
-        """Search from row r. Return (s, states): the match starts at row s, and states are those of its rows.
+        """Search from row r. Return (s, states): the row at which the match starts, and the states of its rows.
 
-        In WINDOW the rows of the frame of r are searched as if they were a partition.
+        Return None if there is no match. In WINDOW, the rows of the frame of r are searched as if they were a
+        partition.
         """
         window = self.q.window
         if window is None:
@@ -665,7 +674,10 @@ class RowPartition:
             r = self.resumed(r, s, states, number)
 
     def resumed(self, r: int, s: int, states: list[int], number: int) -> int:
-        """Return the row where the search goes on after the match found from row r. Raises IllFormed (`skip_error`)."""
+        """Return the row at which the search continues after a match: AFTER MATCH SKIP decides. Raises IllFormed.
+
+        r: the row whose search found the match. s: its first row. states: the states of its rows. number: its number.
+        """
         skip = self.q.skip
         if skip.to == "next row" or not states:
             return r + 1
@@ -721,14 +733,14 @@ class LabelledRows:
 
 
 class MeasureRegisters(RowRegisters):
-    """The registers of the measures of a clause. All rows of the match are labelled before a measure is computed."""
+    """The registers for the measures of a clause. Measures are computed after all rows of the match are labelled."""
 
     def __init__(self, q: MatchRecognize) -> None:
         self.expressions = [one.expression for one in q.measures]
         super().__init__(self.expressions, q.unions, {}, 0)
 
     def measures(self, match: LabelledRows, seen: Sequence[int]) -> Iterator[tuple[Nullable, ...]]:
-        """Yield the measures of a match at each row in `seen`, the number of a row in the match, from 1."""
+        """Yield the measures of a match at each row in `seen`: numbers of rows within the match, from 1."""
         self.match = match
         labelled = list(enumerate(timed_items(match.labels), match.start))
         views = [*accumulate(labelled, lambda v, row: self.after(v, *row), initial=self.initial(match.number))]
@@ -809,8 +821,9 @@ class Layer:
 
 @dataclass(frozen=True)
 class ThreadSimulation:
-    """A simulation by threads over the columns of a partition, for clauses whose conditions need only columns (see
-    `why_not`).
+    """A simulation by threads (partial labellings) over the columns of a partition, row by row.
+
+    It is for clauses whose conditions need only columns (see `why_not`).
     """
 
     q: MatchRecognize
@@ -819,9 +832,9 @@ class ThreadSimulation:
     length: int
 
     def layers(self, s: int) -> Iterator[Layer]:
-        """Search for the match that starts at a row; yield a layer for each row until no thread is left.
+        """Search for the match that starts at row s; yield a layer for each row until no thread is left.
 
-        The first layer stands before this row and has no attempts.
+        The first layer is before row s and has no attempts.
         """
         begin = self._thread((), self.automaton.first, s, s == 0)
         layer = Layer(s, (), (begin,) if begin.ways else (), () if begin.complete else None)

@@ -80,11 +80,10 @@ def open_states(start, length, codes, takes, before, ends, open_):  # type: igno
 def find(  # type: ignore[no-untyped-def]
     starts, codes, takes, before, ends, ways, targets, anchors, open_, wanted, numbers, begins, matches, offsets, labels
 ):  # fmt: skip
-    """Search matches, and write them until the arrays are full or no match is left.
+    """Search matches, and write them until the arrays are full or no match is left. For the arrays, see this module.
 
-    At the end numbers[PARTITION] is the number of partitions.
-
-    The search also stops on an error, which concerns the last match written.
+    At the end numbers[PARTITION] is the number of partitions. The search also stops at an error, which concerns the
+    last match written.
     """
     beginning, skip = ways.size - 2, numbers[SKIP]
     found, written = 0, 0
@@ -152,10 +151,11 @@ def find(  # type: ignore[no-untyped-def]
 
 @compiled
 def fold(values, places, used, offsets, function, folded):  # type: ignore[no-untyped-def]
-    """Write for each labelled row the aggregate of its match up to this row; it is undefined before the first value.
+    """Write for each row of a match an aggregate of the match up to this row; it is undefined before the first value.
 
-    values [n]: the value of each row of the table. places int64 [l]: the row of each label. used bool [l]: whether its
-    value counts. offsets: as above. function: an index of FOLDS (0 and 1 are sums). folded [l + 1]: the aggregates.
+    values [n]: the value of each row of the table. places int64 [l]: the table row of each row of the matches. used
+    bool [l]: whether its value counts. offsets: as in this module's docstring. function: an index of FOLDS (0 and 1 are
+    sums). folded [l + 1]: the aggregates.
     """
     for i in range(offsets.size - 1):
         found = False
