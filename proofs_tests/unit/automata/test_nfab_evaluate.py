@@ -496,7 +496,7 @@ def test_a_column_that_has_its_first_values_in_a_later_batch_is_refused(text: st
     E = CompiledSaseEvaluator(query(text))
     E.push(Stream([Event("A", {"y": 1})]))
     with pytest.raises(
-        Unsupported, match=r"^the column x has values of the type int, and had no value in the first batch; .*"
+        Unsupported, match=r"^the column x has values of the type int, but had no value in the first batch; .*"
     ):
         E.push(Stream([Event("B", {"x": 2})]))
 
