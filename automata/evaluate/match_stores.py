@@ -166,8 +166,8 @@ class UnwindowedStore(MatchStore):
             base, known = batch.base, before
         if base != batch.base:
             raise BudgetExceeded(
-                "the number of matches cannot be continued: earlier batches already had 2^61 partial matches or more, "
-                "and were read without counting; count from the first batch"
+                "earlier batches, which were not counted, have left 2^61 partial matches or more, so later matches "
+                "cannot be counted; count from the first batch"
             )
         runs, finals = [*known, *[0] * (self.runs.size - len(known))], transitions.finals.tolist()
         states, ended, steps = range(self.runs.size), transitions.ended.tolist(), []

@@ -75,10 +75,10 @@ def answer_batches(
     on_error: OnError = "fail",
     predicates: Predicates = NO_PREDICATES,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the batches of the answer for some rows, which are grouped by key and in order.
+    """Yield the answer of a query for the rows of a task, in batches. The rows are grouped by key and in order.
 
-    query: a SparkQuery as JSON. on_error: "fail" raises the errors of rows and keys. With "aside" the answer also has
-    the columns KIND, MESSAGE and ROW, and contains the rows and keys that were set aside.
+    query: a SparkQuery as JSON. on_error: with "fail", errors of rows and keys are raised. With "aside", the answer
+    also has the columns KIND, MESSAGE and ROW, and includes the rows and keys that have errors.
     """
     with serialize_error():
         parsed = SparkQuery.from_json(query, predicates)
@@ -106,9 +106,9 @@ def batches_of(tables: list[pa.Table]) -> Iterator[pa.RecordBatch]:
 
 
 def answer_fields(schema: pa.Schema, columns: Columns, output: Output, result: pa.DataType | None) -> pa.Schema:
-    """Return the columns of the answer for rows of a schema, including those for on_error="aside".
+    """Return the schema of an answer, including the columns for on_error="aside".
 
-    result: the type of the results of matches, None if they have none.
+    schema: that of the rows of the input. result: the type of the results of matches, None if they have none.
     """
     place = pa.int64() if columns.id is None else schema.field(columns.id).type
     match output:
@@ -164,9 +164,9 @@ def counts(numbers: NDArray[Any]) -> dict[str, pa.Array]:
 
 
 class Reader(ABC):
-    """Makes the tables of an answer from the rows of a task, which has several streams, one after the other.
+    """Makes the tables of an answer from the rows of a task: the rows of several streams, one stream after the other.
 
-    valid: where failed keys are set aside; None to raise their errors.
+    valid: collects the keys that fail; None if their errors are raised.
     """
 
     @abstractmethod
@@ -179,8 +179,9 @@ class Reader(ABC):
 
 
 class OneByOne(Reader):
-    """Reads each stream with its own run. Streams that are complete in the rows of one call are read together, by
-    `whole`.
+    """Reads each stream with its own run.
+
+    whole: reads together those streams that are complete in the rows of one call; None if there is no such evaluator.
     """
 
     def __init__(self, make: Make, output: Output, valid: ValidRows | None, whole: SaseStreams | None) -> None:
@@ -278,7 +279,7 @@ class _FailedStreams(Failures):
 
 
 class Together(Reader):
-    """Reads all streams with one run."""
+    """Reads all streams of a task with one run, one stream after the other."""
 
     def __init__(self, run: Concatenated, output: Output, valid: ValidRows | None) -> None:
         self._run, self._output, self._valid = run, output, valid
@@ -302,7 +303,7 @@ class Together(Reader):
                 raise
             stream = int(streams_of(rows.origins(), error.row))
             failures.add(stream, decrease(error.attribute, error.row - int(rows.origins()[stream])))
-            raise InternalError("rows whose values decrease are left out before") from None
+            raise InternalError("rows whose values decrease must be left out before") from None
         self._failed = len(first) - 1 in failures.streams
         if self._ids is not None:
             # No later match has events of the streams before the last one.
@@ -465,9 +466,9 @@ NAME = "result"
 
 
 def result_type(query: SparkQuery, columns: Columns, rows: pa.Schema) -> pa.DataType:
-    """Return the type of the column `result`, for rows with these types: a struct with a field for each item of RETURN.
+    """Return the type of the column `result`: a struct with a field for each item of RETURN.
 
-    It is text, the result as JSON, if the query has no RETURN, or several blocks.
+    rows: the schema of the input. If the query has no RETURN, or several blocks, the type is text: the result as JSON.
     """
     if not query.plugin.results:  # not parsed: a worker that unpacks answers lacks the registered predicates
         return pa.string()
@@ -514,7 +515,9 @@ def _value_type(kind: pa.DataType) -> ValueType:
 
 
 def with_typed_results(tables: Iterable[pa.Table], kind: pa.DataType) -> list[pa.Table]:
-    """Return the tables of matches with results of this type in place of their JSON. Raises InputError."""
+    """Return the tables of matches with their results, which are JSON texts, converted to this type. Raises
+    InputError.
+    """
     found = []
     for table in tables:
         if NAME in table.column_names and not pa.types.is_string(kind):

@@ -72,10 +72,10 @@ is not due (False).
 class Divergence:
     """One difference between the reports of an engine and the matches of a query over a log.
 
-    piece: the part of the log around the divergence, if that part alone shows it. about: the match that is due, or that
-    is reported but not due. reported_at: the position at which the match was reported. disputed: whether the plain
-    definition and the interpreter have different matches over the piece, so that cerify itself is wrong there.
-    faithful: whether over the piece alone exactly those matches are due that are due in the log.
+    verdict: its row. piece: the part of the log around the divergence, if that part alone shows it. about: the match
+    that is due, or that is reported but not due. reported_at: the position at which the match was reported. disputed:
+    whether two evaluators of cerify disagree on the piece, so that cerify itself is wrong there. faithful: whether the
+    piece alone has exactly those matches that the log has there.
     """
 
     verdict: Mapping[str, Any]
@@ -87,17 +87,20 @@ class Divergence:
 
     @property
     def kind(self) -> str:
-        """Return the kind of the difference, such as "missing", as the column `kind` of the verdicts has it."""
+        """Return the kind of the difference, such as "missing": the column `kind` of the verdict."""
         return str(self.verdict["kind"])
 
 
 def struct_of(columns: Columns) -> Column:
-    """Return an event's place in the order as a single column."""
+    """Return the columns that order events as one column, a struct."""
     return F.struct(*map(column, columns.order))
 
 
 def sampled(verdicts: DataFrame, keys: Sequence[str], size: int) -> list[dict[str, Any]]:
-    """Return at most `size` verdicts for each kind and number of events, from as many keys as possible."""
+    """Return a sample of the verdicts, as rows: at most `size` for each kind and each number of events.
+
+    It has verdicts on as many different keys as possible.
+    """
     # A hash as order: a sample that is spread like a random one, and the same in each run.
     anyhow = F.xxhash64(*(column(name) for name in verdicts.columns if name != "times"))
     group = [F.col("kind"), F.size("events")]
@@ -109,7 +112,10 @@ def sampled(verdicts: DataFrame, keys: Sequence[str], size: int) -> list[dict[st
 
 
 def beside(rows: Sequence[Mapping[str, Any]], reported: DataFrame, keys: Sequence[str]) -> list[dict[str, Any]]:
-    """Return some reports of each key in the verdicts, right or wrong, as rows with the columns of verdicts."""
+    """Return some reports, right or wrong, of each key that occurs in `rows`, which are verdicts.
+
+    The results have the columns of verdicts.
+    """
     wanted = {tuple(row[name] for name in keys) for row in rows}
     some = reported
     if keys:
@@ -123,7 +129,7 @@ def beside(rows: Sequence[Mapping[str, Any]], reported: DataFrame, keys: Sequenc
 
 
 def rightly_reported(reported: DataFrame, verdicts: DataFrame, keys: Sequence[str]) -> list[dict[str, Any]]:
-    """Return some reports from all keys that no verdict is about, as rows with the columns of verdicts."""
+    """Return some correct reports of all keys: those that no verdict is about. They have the columns of verdicts."""
     names = [*keys, "at", "events"]
     well = reported.select(*map(column, keys), "at", _in_order("events")).dropna(subset=names)
     wrong = verdicts.select(*map(column, keys), F.col("reported_at").alias("at"), "events")
@@ -143,8 +149,9 @@ def divergences(
     columns: Columns,
     query: SparkQuery,
 ) -> Iterator[Divergence]:
-    """Yield the verdicts with their pieces. events: the log; id_: its column of ids; reported: the reports; verdicts:
-    all verdicts on these.
+    """Yield a Divergence for each of these verdicts (`rows`), with the part of the log around it.
+
+    events: the log; id_: its column of ids. reported: the engine's reports; verdicts: all verdicts on them.
     """
     spans = _spans(rows, events, columns, id_, seconds_after(query.parsed))
     nearby = _reports_nearby(rows, spans, reported, verdicts, columns)
@@ -293,12 +300,12 @@ def _reports_nearby(
 
 
 def verdicts(due: DataFrame, reported: DataFrame, places: DataFrame, keys: Sequence[str]) -> DataFrame:
-    """Return a row for each divergence: the keys, kind (see MEANING), at, events, reported_at and times.
+    """Return a row for each divergence: the keys, kind, at, events, reported_at and times.
 
-    due, reported: the keys, `at` and `events` (ids of events). places: the keys, the `id` of each event, and its
-    `place` in the order. In the result, `at` is the event where the match is due, null if it is not due; `reported_at`
-    is the event where it was reported, null if it was not; `times` is how often it was reported. Reports are compared
-    as sets of events.
+    due: the matches of the query, and reported: the engine's reports; both have the keys, `at` and `events` (ids of
+    events). places: the keys, the `id` of each event, and its `place` in the order. In the result, `at` is the event
+    where the match is due, null if it is not due; `reported_at` is the event where it was reported, null if it was not;
+    `times` is how often it was reported. The order of the events in a report does not matter.
     """
     names = [*keys, "events"]
     broken = reduce(or_, (column(name).isNull() for name in [*names, "at"]))
@@ -396,7 +403,7 @@ def _in_order(name: str) -> Column:
 
 
 def reports(reported: DataFrame, keys: Sequence[str], id_: T.DataType) -> DataFrame:
-    """Return the reports, with their ids cast to the type in the log. Raises InputError if a column is missing."""
+    """Return the engine's reports, with ids cast to the type in the log. Raises InputError if a column is missing."""
     names = [*keys, "at", "events"]
     if missing := [name for name in names if name not in reported.columns]:
         raise InputError(
@@ -422,7 +429,10 @@ EXAMPLES = 3  # verdicts shown without a known cause, for each kind and types of
 
 @dataclass(frozen=True)
 class ExplainedRows:
-    """Divergences that one wrong semantics explains. sampled: their number. verdicts: some of them."""
+    """Divergences that one cause explains: a wrong semantics of the engine.
+
+    kinds: the kinds of these divergences. sampled: their number in the sample. verdicts: some of them.
+    """
 
     cause: LogCause
     kinds: tuple[str, ...]
@@ -432,10 +442,10 @@ class ExplainedRows:
 
 @dataclass(frozen=True)
 class Unexplained:
-    """Divergences of one kind, about matches with the same event types, that no known wrong semantics explains.
+    """Divergences of one kind that no known wrong semantics explains, about matches with the same event types.
 
-    piece: the smallest part of the log that shows such a divergence, without irrelevant events; None if no part was
-    found.
+    sampled: their number in the sample. verdicts: some of them. piece: a smallest part of the log that shows such a
+    divergence; None if none was found. about: the match in question there.
     """
 
     kind: str
@@ -448,7 +458,7 @@ class Unexplained:
 
 @dataclass(frozen=True)
 class Findings:
-    """The number of verdicts of each kind, and the causes of a sample of them."""
+    """The number of verdicts of each kind (counts), and the causes of those in a sample."""
 
     query: SparkQuery
     counts: Mapping[str, int]
@@ -461,7 +471,8 @@ class Findings:
 class Audit:
     """An engine's reports about a log, compared with the matches of the query.
 
-    verdicts: a row for each divergence, see cerify.spark.auditing.
+    verdicts: a data frame with a row for each divergence; for its columns see the function `verdicts` of
+    cerify.spark.auditing.
     """
 
     verdicts: DataFrame
@@ -473,7 +484,11 @@ class Audit:
 
     @worker_errors()
     def findings(self, samples: int = SAMPLES, progress: Progress = lambda what, done, total: None) -> Findings:
-        """Return the causes of a sample of the verdicts of each kind, with shrunk cases, computed on the driver."""
+        """Return the causes of a sample of the divergences, each with a smallest case. It is computed on the driver.
+
+        samples: how many verdicts of each kind to examine. progress: called with a phrase, the steps done, and their
+        number.
+        """
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", QueryWarning)  # a piece of a log may lack what the query names
             return self._findings(samples, progress)
@@ -533,9 +548,10 @@ def audit(
     budget: Budget = Budget(),
     **names: Unpack[EventColumns],
 ) -> Audit:
-    """Return the audit of an engine's reports about a log of events. The log's columns are named as for `match`.
+    """Compare an engine's reports about a log of events with the matches of a query. The columns of the log are named
+    as for `match`.
 
-    reported has the columns of the key, `at`, the id of the event at which a match was reported, and `events`, the ids
+    reported has the columns of the key; `at`, the id of the event at which a match was reported; and `events`, the ids
     of its events in any order. Raises ParseError, IllFormed, Unsupported and InputError.
     """
     require_keywords(audit, names, EventColumns)
@@ -646,7 +662,7 @@ def views(findings: Findings) -> Iterator[AuditView]:
 def _with_cause(one: ExplainedRows) -> AuditView:
     cause, small = one.cause, one.cause.smallest
     alike = f" Or {', or '.join(cause.alike)}: the sample does not decide." if cause.alike else ""
-    checked = f" Rightly reported matches that could refute it, and do not: {cause.checked:,}."
+    checked = f" Correct reports that could refute it, but do not: {cause.checked:,}."
     note = f"Explains {one.sampled} of the sample ({', '.join(one.kinds)}).{checked}{alike}"
     if small is None:
         return AuditView(cause.name, note, "", None, frozenset(), frozenset(), one.verdicts)
@@ -655,7 +671,7 @@ def _with_cause(one: ExplainedRows) -> AuditView:
 
 def _without_cause(one: Unexplained, query: str) -> AuditView:
     title = f"{one.kind}: {MEANING[one.kind]}" + (f" ({' '.join(one.types)})" if one.types else "")
-    semantics = "" if one.kind in (*NO_SEMANTICS, DISPUTED) else "; no wrong semantics that is known reports this"
+    semantics = "" if one.kind in (*NO_SEMANTICS, DISPUTED) else "; no known wrong semantics reports this"
     note = f"{one.sampled} of the sample{semantics}."
     if one.piece is None:
         return AuditView(title, note, query, None, frozenset(), frozenset(), one.verdicts)

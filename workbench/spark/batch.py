@@ -47,7 +47,9 @@ from cerify.spark.session import arrow_schema
 from cerify.spark.transport import KIND, MATCH, MESSAGE, ROW, worker_errors
 
 NUMBER = "cerify_row"
-ONE_TASK_BY_DEFINITION = "without partition_by all rows go through one task, as the query names a predicate"
+ONE_TASK_BY_DEFINITION = (
+    "without partition_by all rows go through one task, because the query names a predicate; give partition_by"
+)
 ONE_TASK = 'without partition_by all rows go through one task with on_error="aside"; give partition_by'
 
 
@@ -183,7 +185,7 @@ def query_for(
     schema: Schema | None = None,
     predicates: Predicates = NO_PREDICATES,
 ) -> SparkQuery:
-    """Return the query, checked, for an answer of this kind. Raises ParseError, IllFormed and Unsupported."""
+    """Parse and check a query for an answer of this kind. Raises ParseError, IllFormed and Unsupported."""
     if output not in get_args(Output):
         raise IllFormed(f"there is no output {output!r}; use one of {', '.join(get_args(Output))}")
     asked = SparkQuery(text, language, "valuations" if output == "valuations" else "matches", schema, predicates)
@@ -191,14 +193,14 @@ def query_for(
 
 
 def with_named_predicates(query: SparkQuery) -> SparkQuery:
-    """Return the query, checked, with only those predicates that it names. Raises what query_for raises."""
+    """Return the query, checked, without the predicates that it does not name. Raises what query_for raises."""
     parsed = query.parsed
     names = {one.name for one in find_named_atoms(parsed)} if query.predicates and query.language == DEFAULT else set()
     return replace(query, predicates={name: query.predicates[name] for name in sorted(names)})
 
 
 def count_kinds(*kinds: str) -> list[Column]:
-    """Return an expression for the numbers of rows in an answer, by kind."""
+    """Return, for each kind, a column expression that counts the rows of an answer of this kind."""
     return [F.count_if(F.col(KIND) == kind).alias(kind) for kind in kinds]
 
 
@@ -259,11 +261,11 @@ def by_key(
     *,
     clustered: bool = False,
 ) -> DataFrame:
-    """Return the rows grouped by key and sorted, after a shuffle.
+    """Return the rows grouped by key and sorted by `order`, after a shuffle.
 
-    spread: further columns for dividing rows between tasks; equal for all rows of a key. clustered: whether Spark may
-    skip the shuffle if it knows that rows are clustered by key. In that case Spark numbers the rows of each key, and
-    buffers them for that.
+    spread: a further column for dividing rows between tasks; it must be equal for all rows of a key. clustered: whether
+    Spark may skip the shuffle if it knows that the rows are already grouped by key. In that case Spark numbers the rows
+    of each key, and buffers them for that.
     """
     # If a table has as many buckets by the keys as there are tasks, Spark leaves out a shuffle by the keys alone. It
     # then reads the table without its buckets, so that the rows of a key are in several tasks (PySpark 4.3).

@@ -63,12 +63,13 @@ OrderValue: TypeAlias = Any
 
 @dataclass(frozen=True)
 class Cuts:
-    """The places at which a stream without keys is cut into chunks, which tasks read in parallel.
+    """How a stream without keys is divided into chunks, which tasks read in parallel.
 
-    Chunk c owns the events from starts[c-1] up to, but not including, starts[c], and reads from lows[c-1] on.
+    starts, lows: values of the first column of the order. Chunk c reports matches at its own events: from starts[c-1]
+    up to, but not including, starts[c]. It reads from lows[c-1] on, because matches may contain earlier events.
 
-    For each chunk: first, the position of its first own event; before, the number of events that it reads before that
-    event; owned, the number of its own events.
+    For each chunk: first, the position of its first own event in the stream; before, the number of events that it reads
+    before that event; owned, the number of its own events.
     """
 
     starts: tuple[OrderValue, ...] = ()
@@ -84,11 +85,10 @@ class Cuts:
 
 
 def cuts_of(df: DataFrame, columns: Columns, reach: ReachBounds, parts: int) -> Cuts | None:
-    """Cut the events into at most `parts` chunks; a chunk also reads the events before it that its matches may need.
+    """Divide the events into at most `parts` chunks. A chunk also reads the events before it that its matches may need.
 
-    These additional events are in all fewer than the events themselves.
-
-    Return None if the reach has a width on an attribute other than the first one that orders the events.
+    The number of chunks is chosen so that fewer events are read twice than there are events. reach: how far back a
+    match may look. Return None if it has a width on an attribute other than the first one that orders the events.
     """
     widths = [width_in_places(df, columns, a, width) for a, width in reach.widths]
     if None in widths:
@@ -117,9 +117,9 @@ def cuts_of(df: DataFrame, columns: Columns, reach: ReachBounds, parts: int) -> 
 
 
 def even_cuts(df: DataFrame, columns: Columns, parts: int) -> Cuts:
-    """Return cuts into at most `parts` chunks of about equal size. Each chunk reads only its own events.
+    """Divide the events into at most `parts` chunks of about equal size; each chunk reads only its own events.
 
-    The events of a chunk are not counted; `first`, `before` and `owned` are all 0.
+    The events are not counted: `first`, `before` and `owned` of the result are all 0.
     """
     starts = tuple(starts_of(_sampled(df, place_of(df, columns), parts)[0], parts))
     nothing = (0,) * (len(starts) + 1)
@@ -127,7 +127,11 @@ def even_cuts(df: DataFrame, columns: Columns, parts: int) -> Cuts:
 
 
 def count_chunk_events(df: DataFrame, place: Column, starts: Sequence[OrderValue], lows: Sequence[OrderValue]) -> Cuts:
-    """Return the cuts at these places, with the exact numbers of events."""
+    """Count the events of each chunk; return the Cuts with these numbers.
+
+    place: the first column of the order. starts: for each chunk except the first, the value at which its own events
+    begin. lows: the value from which it reads.
+    """
     here = df.select(*spread(place, starts, lows)).groupBy(CHUNK, LAST).count().collect()
     owned, before = [0] * (len(starts) + 1), [0] * (len(starts) + 1)
     for c, last, number in here:
@@ -139,13 +143,16 @@ def count_chunk_events(df: DataFrame, place: Column, starts: Sequence[OrderValue
 
 
 def spread(place: Column, starts: Sequence[OrderValue], lows: Sequence[OrderValue]) -> tuple[Column, Column]:
-    """Return the chunk that owns an event, and the last chunk that reads it; all chunks between read it too."""
+    """Return two columns: the chunk to which a row belongs, and the last chunk that reads it.
+
+    All chunks from the first to the second of these read the row. place: the first column of the order.
+    """
     always = sum(low is None for low in lows)
     return (_at_most(place, list(starts)).alias(CHUNK), _at_most(place, list(lows[always:]), always).alias(LAST))
 
 
 def place_of(df: DataFrame, columns: Columns) -> Column:
-    """Return the value of the order's first column, the place of an event in the order; times are in microseconds."""
+    """Return the first column of the order, by which rows are divided into chunks; times as microseconds."""
     name = columns.order[0]
     place: Column = utc_micros(df.schema, name) if isinstance(df.schema[name].dataType, TIMES) else column(name)
     return place
@@ -189,7 +196,9 @@ def _sampled(df: DataFrame, place: Column, parts: int) -> tuple[list[OrderValue]
 
 
 def starts_of(sample: list[OrderValue], parts: int) -> list[OrderValue]:
-    """Return the places at which at most `parts` equal parts of a sorted sample begin, except the first part."""
+    """Divide a sorted sample into at most `parts` equal parts; return the value with which each begins, except the
+    first.
+    """
     cuts = sorted({sample[len(sample) * c // parts] for c in range(1, parts)}) if sample else []
     return [place for place in cuts if place > sample[0]]
 
@@ -197,9 +206,11 @@ def starts_of(sample: list[OrderValue], parts: int) -> list[OrderValue]:
 def lows_of(
     sample: list[OrderValue], starts: Sequence[OrderValue], events: int, width: Any, scale: float, margin: int = 1
 ) -> list[OrderValue]:
-    """Return, for each start of a chunk, the place from which the chunk has to read.
+    """Return, for each start of a chunk, the value from which the chunk has to read, ascending.
 
-    The sample estimates how far back `events` - 1 events reach.
+    A chunk has to read `events` - 1 events before its start, and all events at most `width` before it. sample: values
+    of the first column of the order; each stands for `scale` events, so the answer is an estimate. margin: a factor
+    that makes the chunk read more. None means: from the beginning.
     """
     back = 0 if events == 1 else math.ceil(margin * 1.5 * (events - 1) / scale) + margin
     lows: list[OrderValue] = []
@@ -227,8 +238,9 @@ def _less(start: Any, width: int | float) -> Any:
 
 
 def width_in_places(df: DataFrame, columns: Columns, attribute: str, width: int | float) -> int | float | None:
-    """Return the width of a window on the attribute in places; None unless the attribute is the first column of the
-    order.
+    """Return the width of a window in the unit of the first column of the order: for times, microseconds.
+
+    Return None if the window is on another column.
     """
     name = columns.time if attribute == TIME else attribute
     kind = df.schema[columns.order[0]].dataType
@@ -249,27 +261,27 @@ def width_in_places(df: DataFrame, columns: Columns, attribute: str, width: int 
 READ = "chunk long, effect string"
 ADVICE = (
     "all rows go through one task, in order, because the query has neither a key nor a window by which to divide the "
-    "rows: give partition_by, or put WITHIN around the formula, with a number of events or a width on the first column "
-    "of order_by"
+    "rows. Give partition_by, or put WITHIN around the formula: WITHIN n EVENTS, or a width on the first column of "
+    "order_by"
 )
 WIDE = (
-    "the window of the query contains so much of the data that all rows go through one task: give partition_by, or a "
-    "shorter window"
+    "all rows go through one task, because the window of the query contains too much of the data. Give partition_by, "
+    "or a shorter window"
 )
 
 
 OLD = (
-    "without partition_by all rows go through one task: only PySpark {}.{} or newer divides them into chunks; this is "
-    "{}.{}"
+    "without partition_by all rows go through one task: they are divided into chunks only from PySpark {}.{} on, and "
+    "this is {}.{}. Give partition_by, or use a newer PySpark"
 )
 MATCHES = 1 << 40  # greatest number of matches of a chunk with output="events"
 
 
 class ChunkRun(SparkRun):
-    """A run over a chunk that reports only the matches at events that the chunk owns.
+    """A run over a chunk that reports only the matches at the chunk's own events.
 
-    before: the number of leading events that the chunk reads but does not own. owned: the number of events it owns. by:
-    the number added to each position.
+    before: the number of events that the chunk reads before its own. owned: the number of its own events. by: the
+    number added to each position.
     """
 
     def __init__(self, run: SparkRun, before: int, owned: int, by: int) -> None:
@@ -277,18 +289,19 @@ class ChunkRun(SparkRun):
         self._read = 0
 
     def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
-        """Read events; return the matches that they complete at events that the chunk owns."""
+        """Read events; return the matches that are reported at the chunk's own events."""
         own = self._select_own(table)
         return self._own_matches(self._run.push(own)) if own.num_rows else NOTHING
 
     def count(self, table: pa.Table, classes: Classes | None = None) -> int:
-        """Read events. Return the number of matches that end at an event of this chunk."""
+        """Read events; return the number of matches that are reported at the chunk's own events."""
         own = self._select_own(table)
         return self._run.count(own) if own.num_rows else 0
 
     def finish(self) -> pa.Table:
-        """Return the matches that the end of the chunk completes. Raises InputError if the number of rows differs from
-        the count.
+        """Return the matches that the end of the chunk completes.
+
+        Raises InputError if the chunk has not as many rows as were counted, because the data has changed.
         """
         if self._read != self._before + self._owned:
             raise InputError(
@@ -318,7 +331,7 @@ class ChunkRun(SparkRun):
 def answers_of_run(
     batches: Iterable[pa.RecordBatch], run: SparkRun, query: SparkQuery, columns: Columns, output: Output, chunk: int
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the batches of the answer for the rows of a chunk, read by this run."""
+    """Yield the answer for the rows of a chunk, read by this run, in batches."""
     stream: Answering | None = None
     kind = pa.string()
     for some in rows_of(gathered(batches), columns, query.schema):
@@ -331,7 +344,7 @@ def answers_of_run(
 
 
 def chunk_of(batches: Iterator[pa.RecordBatch]) -> tuple[int, Iterator[pa.RecordBatch]]:
-    """Return the chunk of the rows of a partition, or -1 if there are none, and the rows."""
+    """Return (chunk, batches): the number of the chunk that a task reads, and its rows; -1 if there are no rows."""
     for batch in batches:
         if batch.num_rows:
             return batch.column(CHUNK)[0].as_py(), chain([batch], batches)
@@ -366,10 +379,11 @@ class Continued(ExpressionRun):
 def composed(
     df: DataFrame, query: SparkQuery, columns: Columns, output: Output, budget: Budget, answer: T.StructType, parts: int
 ) -> DataFrame | None:
-    """Return the answer, by composition of chunks; None if the query does not compose, or has too many states.
+    """Return the answer by a computation in chunks, for a query whose state at the end of a chunk can be composed.
 
-    The chunks are read twice. The first pass finds the effect of each chunk on every state, and so the state in which
-    each chunk begins. The second pass finds the matches; it is not needed to count them.
+    The chunks are read twice. The first pass computes the effect of each chunk on every state of the automaton, and so
+    the state in which each chunk begins. The second pass finds the matches; it is not needed to count them. Return None
+    if this is impossible for the query, or if the automaton has too many states.
     """
     text = query.to_json()
     expression = query.plugin.takes_place
@@ -391,7 +405,10 @@ def composed(
 
 
 def composition(effects: dict[int, Effect], cuts: Cuts) -> tuple[tuple[int, ...], int]:
-    """Return the first state of each chunk (for an expression), and the number of matches of all chunks together."""
+    """Compose the effects of the chunks; return the state in which each chunk begins, and the total number of matches.
+
+    The states have a meaning only for an event expression.
+    """
     runs, states, number = NOTHING_READ, [], 0
     for c in range(cuts.chunks):
         states.append(min(runs, default=0))  # an expression has one run
@@ -434,8 +451,9 @@ def _answered(
 def unpartitioned(
     df: DataFrame, query: SparkQuery, columns: Columns, output: Output, budget: Budget, answer: T.StructType
 ) -> DataFrame:
-    """Return the answer of a query over rows without a key, which are one stream. df must have only the needed
-    columns.
+    """Return the answer of a query over rows without a key, which are one stream.
+
+    df must have only the needed columns. Warns if all rows go through one task.
     """
     parts = int(df.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1)
     found: DataFrame | None = None
@@ -466,7 +484,10 @@ def _in_one_task(
 def by_reach(
     df: DataFrame, query: SparkQuery, columns: Columns, output: Output, budget: Budget, answer: T.StructType, cuts: Cuts
 ) -> DataFrame:
-    """Return the answer, with a partition for each chunk; with output="count" the sum over the chunks."""
+    """Return the answer, computed in chunks that also read the events before them that the window reaches.
+
+    With output="count", the numbers of all chunks are added.
+    """
     task = partial(_chunk_answered, query=query.to_json(), columns=columns, output=output, budget=budget, cuts=cuts)
     parts = map_in_arrow(in_chunks(df, columns, cuts), task, answer)
     return parts.repartition(1).mapInArrow(_sum, answer) if output == "count" else parts
@@ -506,12 +527,12 @@ ROOM = 1 << 62
 
 @compiled
 def transfer(classes, begun, skip, begin, marks, finals, ended, idle, runs, after, totals):  # type: ignore[no-untyped-def]
-    """Follow a run from each of K states through the events from index `begun` on, and count the matches that result.
+    """Follow one run from each of K states through the events from index `begun` on, and count the matches.
 
     Return the index at which a number might exceed int64, or the end. skip, begin, marks, finals, ended: the arrays of
-    TransitionTables. idle: bool [classes], whether such an event has no effect. runs, after: int64 [states, K], the
-    number of runs in each state that result from one run in each of K states; after is scratch. totals: int64 [K], the
-    matches that these have reported. Finished states are emptied.
+    TransitionTables. idle: bool [classes], whether an event of the class has no effect. runs: int64 [states, K], how
+    many runs in each state result from one run in each of the K states; after: scratch of the same shape. totals: int64
+    [K], the matches that these runs have reported. Finished states are emptied.
     """
     states, starts = runs.shape
     # A number of the next step is a sum of at most so many numbers, so below this limit it fits into int64.
@@ -566,9 +587,11 @@ NOTHING_READ: Runs = {0: 1}
 
 @dataclass(frozen=True)
 class Effect:
-    """The effect of a chunk of a stream on one run in each state: the runs that result, and their number of matches.
+    """The effect of a chunk of a stream on one run in each state of an automaton.
 
-    For an event expression one run results, and a match is an event at which the expression takes place.
+    rows: the number of rows. runs: for each state at the beginning, the number of runs in each state at the end.
+    reports: for each state at the beginning, the number of matches that these runs report. For an event expression
+    there is one run, and a match is an event at which the expression takes place.
     """
 
     rows: int
@@ -576,7 +599,9 @@ class Effect:
     reports: tuple[int, ...]
 
     def after(self, runs: Runs) -> tuple[Runs, int]:
-        """Return the runs after the chunk, given the runs before it, and the number of matches that it reports."""
+        """Return the runs after the chunk, given the number of runs in each state before it, and the number
+        of matches.
+        """
         found: dict[int, int] = {}
         for p, number in runs.items():
             for q, more in self.runs[p].items():
@@ -595,11 +620,13 @@ class Effect:
 
 
 class Transfer(ABC):
-    """Computes the effect of a chunk from every state at once."""
+    """Computes the effect of a chunk from every state at once; see Effect."""
 
     @abstractmethod
     def advance(self, table: pa.Table) -> bool:
-        """Read the next events; return False if there are too many states, or too large numbers."""
+        """Read the next events. Return False if the effect cannot be computed: too many states, or too large
+        numbers.
+        """
 
     @abstractmethod
     def effect(self) -> Effect:
@@ -607,8 +634,9 @@ class Transfer(ABC):
 
 
 class ExpressionTransfer(Transfer):
-    """Computes the effect on the states of an event expression. States that lead to the same state
-    are followed once.
+    """Computes the effect of a chunk on the states of an event expression.
+
+    States that lead to the same state are then followed together.
     """
 
     def __init__(self, A: DFA, begins: bool) -> None:
@@ -698,10 +726,10 @@ class CountTransfer(Transfer):
 
 
 def counter_of(query: SparkQuery, budget: Budget) -> CompiledCelEvaluator | None:
-    """Return the evaluator of a formula without windows, with its automaton determinized for all classes of events.
+    """Return an evaluator that counts the matches of a formula without windows.
 
-    The states therefore have the same numbers in every process. Return None if it has too many states, or if there is
-    no such evaluator.
+    Its automaton is determinized for all classes of events, so the states have the same numbers in every process.
+    Return None if there is no such evaluator, or if it has too many states.
     """
     phi = query.in_cel(budget)
     scope = phi if isinstance(phi, Unsupported) else batch_scope(phi)
@@ -724,7 +752,7 @@ def _transfers(text: str, budget: Budget) -> DFA | CompiledCelEvaluator | None:
 
 
 def transfer_of(query: str, budget: Budget, begins: bool) -> Transfer | None:
-    """Return the Transfer for a chunk, or None if there is none.
+    """Return the Transfer that computes the effect of a chunk; None if there is none for the query.
 
     query: the query as JSON. begins: whether the chunk is the first one.
     """

@@ -85,11 +85,10 @@ def columns_of(
     id_col: str | None = None,
     listed: Sequence[str] | None = None,
 ) -> Columns:
-    """Check which columns have the key, the order, the type and so on, and return them by purpose.
+    """Check the columns that have the key, the order, the type and so on; return their names by purpose.
 
-    Raises InputError for a missing column, or one of a wrong type.
-
-    listed: the columns that messages list, by default all.
+    listed: the columns that messages list, by default all. Raises InputError for a missing column, or one of a wrong
+    type.
     """
     listed = rows.names if listed is None else listed
     order, keys = _names(order_by), _names(partition_by)
@@ -217,8 +216,9 @@ def fields_named(schema: T.StructType, name: str) -> list[str]:
 
 
 def fields(schema: T.StructType, lists: bool = False) -> dict[str, tuple[T.StructField, str]]:
-    """Return the fields of structs by path, with their expressions in Spark SQL. lists: whether to include the fields
-    of structs in arrays.
+    """Return the fields of structs by path, such as payload.user, each with its expression in Spark SQL.
+
+    lists: whether to include the fields of structs in arrays.
     """
     found = dict[str, tuple[T.StructField, str]]()
     pending = [(one.name, quoted(one.name), one.dataType) for one in schema]
@@ -241,7 +241,7 @@ def selected(df: DataFrame, columns: Columns) -> DataFrame:
 
 
 def keyless(df: DataFrame, name: str) -> Any:
-    """Return an expression that is true of rows without a value (null or NaN) in a column of the key."""
+    """Return a condition, as a Column, that is true of rows without a value (null or NaN) in this column of the key."""
     nothing = column(name).isNull()
     return (
         nothing | F.isnan(column(name)) if isinstance(df.schema[name].dataType, T.FloatType | T.DoubleType) else nothing
@@ -249,12 +249,12 @@ def keyless(df: DataFrame, name: str) -> Any:
 
 
 def column(name: str) -> Any:
-    """Return the column of this name."""
+    """Return the Column of this name, whatever characters the name has."""
     return F.col(quoted(name))
 
 
 def utc_micros(rows: T.StructType, name: str) -> Any:
-    """Return the times of a column in microseconds since 1970 in UTC, whatever the zone of the session is."""
+    """Return a column of times as microseconds since 1970 in UTC; the time zone of the session has no effect."""
     if isinstance(rows[name].dataType, T.TimestampType):
         return F.unix_micros(column(name))
     # Without zones: a cast of a date or NTZ time to a timestamp would use the zone of the session.
@@ -280,7 +280,7 @@ def _certain(query: SparkQuery) -> set[str]:
 
 
 def mentioned(query: Any) -> tuple[set[str], bool]:
-    """Return all names in a query that may be attributes, and whether the query uses the time of events."""
+    """Return (names, timed): all names in a query that may be attributes, and whether it uses the time of events."""
     named, timed = set[str](), False
     for node in _nodes(query):
         timed = timed or isinstance(node, TIMED)
@@ -295,7 +295,7 @@ def mentioned(query: Any) -> tuple[set[str], bool]:
 
 
 def seconds_after(query: Any) -> float | None:
-    """Return the longest window of a SASE+ query in seconds; None if it has none, or is in another language.
+    """Return the longest window of a SASE+ query in seconds; None if it has none, or for another language.
 
     Events up to that long after a match may decide whether it is a match.
     """
@@ -317,7 +317,7 @@ def with_paths(schema: T.StructType) -> T.StructType:
 def fields_used(rows: T.StructType, query: SparkQuery) -> dict[str, tuple[T.StructField, str]]:
     """Return the fields of structs that a query uses as attributes, in the form of `fields`.
 
-    Only EQL uses fields of structs in an array, as arrays.
+    Fields of structs in an array are included only for EQL, which reads them as arrays.
     """
     named = mentioned(query.parsed)[0] | (set() if query.schema is None else set(query.schema.attributes))
     inner = fields(rows, query.language == "eql").items()
@@ -331,8 +331,9 @@ def with_fields(df: DataFrame, query: SparkQuery) -> DataFrame:
 
 
 def map_in_arrow(df: DataFrame, task: Task, answer: T.StructType | str) -> DataFrame:
-    """Return DataFrame.mapInArrow(task), also for column names with dots, which mapInArrow reads as fields of structs
-    (PySpark 4.3).
+    """Same as df.mapInArrow(task, answer), but columns may have names with dots.
+
+    In PySpark 4.3, mapInArrow itself reads such names as fields of structs.
     """
     names = df.columns
     if not any("." in name for name in names):
@@ -420,10 +421,11 @@ class ColumnNames(EventNames, total=False):
 
 
 def with_named(df: DataFrame, names: Mapping[str, Any]) -> tuple[DataFrame, dict[str, Any]]:
-    """Return the data frame with a column for each argument of ColumnNames, and the arguments for columns_of.
+    """Return (df, arguments): the data frame with a column for each argument of ColumnNames, and the arguments for
+    columns_of.
 
-    A Column has the name that Spark gives it, see Column.alias, and takes the place of a column of this name. Raises
-    InputError in the same cases as `resolved`.
+    A Column has the name that Spark gives it (see Column.alias), and replaces a column of this name. Raises InputError
+    in the same cases as `resolved`.
     """
 
     def name_of(one: Column) -> str:
@@ -488,10 +490,11 @@ def _time_of_fraction(name: str, per: int) -> Column:
 def resolved(
     rows: T.StructType, names: Mapping[str, Any], name_of: Callable[[Column], str]
 ) -> tuple[dict[str, Any], dict[str, ColumnName]]:
-    """Return the arguments for columns_of, and by name the columns to add: each a Column, or the path to a field.
+    """Return (arguments, added): the arguments for columns_of, and the columns to add to the data frame.
 
-    name_of is the name that Spark gives to a Column. Raises InputError for a missing field, for a name of two columns,
-    and for a sort order in place of a Column.
+    added: by name, a Column, or the path to a field of a struct. name_of: a function that returns the name that Spark
+    gives to a Column. Raises InputError for a missing field, for two columns of one name, and for a sort order instead
+    of a Column.
     """
     added: dict[str, ColumnName] = {}
 
@@ -537,15 +540,16 @@ def resolved(
 def kept_columns(
     rows: T.StructType, names: Mapping[str, Any], name_of: Callable[[Column], str]
 ) -> dict[str, ColumnName]:
-    """Return id_col and the columns `keep` by the names of their values in the answer; empty without `keep`.
+    """Return the columns that identify an event in the answer, by name: id_col, if given, and those of `keep`.
 
-    Raises InputError for a missing column, and for two columns of the same name; IllFormed if the answer has no events.
+    The result is empty without `keep`. Raises InputError for a missing column, and for two columns of the same name;
+    IllFormed if the answer has no events.
     """
     asked = list_columns("keep", names.get("keep"))
     if not asked:
         return {}
     if names.get("output") == "count":
-        raise IllFormed("keep: numbers of matches have no events; leave it out, or choose another output")
+        raise IllFormed("keep: answers with output='count' have no events; leave keep out, or choose another output")
     found: dict[str, ColumnName] = {}
     for one in asked if names.get("id_col") is None else (names["id_col"], *asked):
         require_kind("keep", one, ColumnName, "a name of a column")
@@ -556,7 +560,10 @@ def kept_columns(
 
 
 def with_kept_in_row(answer: DataFrame, event: str | None, keep: object) -> DataFrame:
-    """Return the answer; with keep, the column ROW has the fields of the struct `event` in place of this struct."""
+    """Return the answer; in its column ROW, the struct `event` is replaced by its fields.
+
+    Without `keep`, the answer is unchanged.
+    """
     if not keep or event is None:
         return answer
     kind = answer.schema[ROW].dataType
@@ -570,7 +577,10 @@ def with_kept_in_row(answer: DataFrame, event: str | None, keep: object) -> Data
 
 
 def list_columns(purpose: str, given: ColumnName | Sequence[ColumnName] | None) -> Sequence[ColumnName]:
-    """Return the names in an argument that names one column or several. Raises IllFormed."""
+    """Return the argument as a list: it is one column or several. Raises IllFormed for anything else.
+
+    purpose: the name of the argument.
+    """
     if given is None:
         return ()
     require_kind(purpose, given, ColumnName | list | tuple, "a column, or a list of them")
@@ -608,10 +618,10 @@ def _value(purpose: str, one: Column) -> Column:
 
 @dataclass(frozen=True)
 class KnownTypes:
-    """The event types of the data.
+    """What is known of the event types in the data.
 
-    types: all possible types, one or several, or None; any other type makes a query ill-formed. sample: the number of
-    rows from which a job reads types; any other type in a query gives a warning. strict: whether warnings are errors.
+    types: all possible types, one or several, or None; a query with any other type is ill-formed. sample: the number of
+    rows from which to read types; a query with any other type gives a warning. strict: whether warnings are errors.
     """
 
     types: str | Collection[str] | None = None
@@ -620,9 +630,9 @@ class KnownTypes:
 
 
 def warn_of_misfits(df: DataFrame, query: SparkQuery, columns: Columns, known: KnownTypes, stacklevel: int) -> None:
-    """Issue QueryWarnings about a query over a data frame. Raises what `tolerated` raises.
+    """Issue QueryWarnings if a query does not fit the data frame. Raises what `tolerated` raises.
 
-    stacklevel is counted from the caller.
+    stacklevel: which caller the warnings name, counted from the caller of this function.
     """
     for problem in tolerated(df, query, columns, known):
         warning = QueryWarning(problem.hinted, problem.span)
@@ -631,9 +641,9 @@ def warn_of_misfits(df: DataFrame, query: SparkQuery, columns: Columns, known: K
 
 
 def tolerated(df: DataFrame, query: SparkQuery, columns: Columns, known: KnownTypes) -> list[Problem]:
-    """Return the problems of a query over a data frame that only give a warning.
+    """Return the problems of a query over a data frame that give only a warning.
 
-    Raises IllFormed for a type that is not in known.types, and with known.strict for every problem.
+    Raises IllFormed for a type that is not in known.types, and, with known.strict, for every problem.
     """
     with errors_in(query.text):
         found = list(problems(df.schema, query, columns, types_of(df, columns, known)))
@@ -644,7 +654,7 @@ def tolerated(df: DataFrame, query: SparkQuery, columns: Columns, known: KnownTy
 
 
 def types_of(df: DataFrame, columns: Columns, known: KnownTypes) -> Collection[str] | None:
-    """Return the possible event types as the user gave them, or the types in a sample of the rows.
+    """Return the possible event types: those that the user gave, or those in a sample of the rows.
 
     Return None if the user gave neither types nor the size of a sample.
     """
@@ -657,7 +667,7 @@ def types_of(df: DataFrame, columns: Columns, known: KnownTypes) -> Collection[s
 def problems(
     rows: T.StructType, query: SparkQuery, columns: Columns, types: Collection[str] | None = None
 ) -> Iterator[Problem]:
-    """Yield the problems of a query, given the types of the columns, and the event types if they are known."""
+    """Yield the problems of a query over rows with this schema. types: the event types of the data, None if unknown."""
     attributes: dict[str, ValueType] = {}
     for one in rows:
         kind = one.dataType

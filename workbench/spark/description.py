@@ -38,8 +38,8 @@ OWN = ("watermark", "observe")  # the options of match_stream that do not concer
 def describe(df: DataFrame, query: str, **options: Any) -> str:
     """Describe in some lines how a query would run over a data frame.
 
-    The options are those of `match`, or of `match_stream` for a streaming data frame; a clause MATCH_RECOGNIZE has
-    none. Raises what these raise. Rows are read only for the option `sample`.
+    The options are those of `match`, or of `match_stream` for a streaming data frame. For a clause MATCH_RECOGNIZE
+    there are no options. Raises what these functions raise. Rows are read only for the option `sample`.
     """
     require_frame(df)
     if re.match(r"\s*MATCH_RECOGNIZE\b", query, re.IGNORECASE):
@@ -112,7 +112,7 @@ def _evaluation(query: SparkQuery, budget: Budget, counts: bool) -> str:
         run = query.plugin.evaluators.streamed(query.parsed, query.schema, Options(query.output, budget))
     if isinstance(run, Unsupported):
         reason, _, _ = run.message.partition(";")
-        return f"each stream is gathered, up to {EVENTS} events, since {reason}"
+        return f"each stream is gathered, up to {EVENTS} events, because {reason}"
     reach = reach_of_query(query, budget)
     held = "what may still become part of a match" if reach is None else str(reach)
     together = "streams read together" if concatenated(query, budget) is not None else "a run for each stream"
@@ -130,18 +130,20 @@ COSTS = {"rows": T.LongType(), "matches": T.DoubleType(), "seconds": T.DoubleTyp
 
 
 def key_costs(df: DataFrame, query: str, **options: Unpack[MatchOptions]) -> DataFrame:
-    """Return the cost of each key, one row a key, the slowest first.
+    """Return the cost of evaluating each key: a data frame with a row for each key, the slowest first.
 
-    The columns are those of the key; `rows`; `matches`, their number, rounded beyond 15 digits; `seconds`, the time in
-    which a worker evaluates the key by itself; and `error`, the message if the evaluation fails, else null. The options
-    are those of `match`; partition_by is required. With output="count" matches are counted, else they are listed.
-    Raises what `match` raises.
+    Its columns are those of the key; `rows`, their number; `matches`, their number, rounded beyond 15 digits;
+    `seconds`, the time in which a worker evaluates the key by itself; and `error`, the message if the evaluation fails,
+    else null. The options are those of `match`; partition_by is required. With output="count" matches are counted,
+    otherwise they are listed. Raises what `match` raises.
     """
     require_keywords(key_costs, options, MatchOptions)
     prepared = prepare(df, query, options)
     columns = prepared.columns
     if not columns.keys:
-        raise InputError("partition_by is missing; name the columns of the key, whose costs are measured")
+        raise InputError(
+            "partition_by is missing; name the columns of the key, because costs are measured for each key"
+        )
     if taken := [name for name in columns.keys if name in COSTS]:
         raise InputError(f"the answer has its own column {taken[0]!r}; give the column of the key another name")
     answer = T.StructType(

@@ -62,24 +62,27 @@ ROWS_AT_ONCE = 65_536  # of a task, packed together
 
 
 def packed(table: pa.Table) -> bytes:
-    """Return the rows of a table as a blob; `unpacked` needs the schema of the table."""
+    """Return the rows of a table as a blob (bytes). `unpacked` reads it, given the schema of the table."""
     batches: list[pa.RecordBatch] = table.combine_chunks().to_batches()
     (batch,) = batches or [pa.RecordBatch.from_pylist([], table.schema)]
     return bytes(batch.serialize())
 
 
 def unpacked(rows: Iterable[bytes], schema: pa.Schema) -> pa.Table:
-    """Return the table of the rows of some blobs, in their order."""
+    """Return the rows of some blobs as one table, in their order. schema: that of the packed tables."""
     return pa.Table.from_batches([pa.ipc.read_record_batch(pa.py_buffer(blob), schema) for blob in rows], schema)
 
 
 def key_name(i: int) -> str:
-    """Return the name that the i-th column of the key has between Spark's operators."""
+    """Return the name of the i-th column of the key between Spark's operators."""
     return f"k{i}"
 
 
 def packing(keys: Sequence[str], schema: pa.Schema) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """Return a function for mapInArrow: from batches of rows to batches of keys and blobs."""
+    """Return a function for mapInArrow that packs rows by key: from batches of rows to batches of keys and blobs.
+
+    keys: the columns of the key. schema: that of the rows.
+    """
 
     def pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for table in _gathered(batches, schema):
@@ -132,7 +135,7 @@ WINDOW, POSITION, SETTLED = "window on Spark", b"cerify position", b"cerify sett
 
 
 class Resumable(SparkRun):
-    """The evaluation of a query over the stream of one key, whose state can be saved between batches."""
+    """A run: the evaluation of a query over the stream of one key. Its state can be saved between batches."""
 
     @property
     @abstractmethod
@@ -154,7 +157,10 @@ class Resumable(SparkRun):
 
     @abstractmethod
     def reachable(self) -> NDArray[np.int64]:
-        """Return, after `save`, a superset of the positions in later matches, ascending."""
+        """Return the positions of all events that later matches may contain, ascending; perhaps also others.
+
+        Call `save` before.
+        """
 
 
 class Compiled(ABC):
@@ -171,7 +177,7 @@ class Compiled(ABC):
     @property
     @abstractmethod
     def state(self) -> str:
-        """Describe in words the contents of a saved run."""
+        """Return a phrase for the contents of a saved run, such as "partial matches within the window"."""
 
     @property
     @abstractmethod
@@ -181,11 +187,11 @@ class Compiled(ABC):
     @property
     @abstractmethod
     def is_memoryless(self) -> bool:
-        """Return whether a new run finds the same matches as a run whose events are all outside every window."""
+        """Return whether a run is equal to a new one after all its events have left every window."""
 
 
 class ResumableCel(CelRun, Resumable):
-    """A run whose saved state has only events inside its windows."""
+    """The run of a CEL formula over the stream of one key. Its saved state has only events inside the windows."""
 
     @property
     def position(self) -> int:
@@ -193,7 +199,7 @@ class ResumableCel(CelRun, Resumable):
         return self._evaluator.position
 
     def save(self) -> bytes:
-        """Return the arrays of the evaluator, in the format of its `save`."""
+        """Return the state of the evaluator, as its own `save` returns it."""
         E = self._evaluator
         # Before saving, so that a key's state has only what matches in its window can still contain.
         used = E.store.compact(self.reaches)
@@ -202,7 +208,7 @@ class ResumableCel(CelRun, Resumable):
         return E.save()
 
     def reachable(self) -> NDArray[np.int64]:
-        """Return the positions of the events in the nodes of the match store."""
+        """Return the positions of the events in partial matches."""
         return np.unique(self._evaluator.store.positions)
 
 
@@ -224,7 +230,7 @@ class CompiledCel(Compiled):
 
     @property
     def state(self) -> str:
-        """Return a phrase for the saved contents: the partial matches and their bounds."""
+        """Return a phrase for the contents of a saved run: partial matches, and whether a window bounds them."""
         scope = self._evaluator.scope
         bounded = scope.events is not None or scope.widths
         return f"partial matches{' within the window' if bounded else ', which no window bounds'}"
@@ -236,7 +242,7 @@ class CompiledCel(Compiled):
 
     @property
     def is_memoryless(self) -> bool:
-        """Return whether a match of the automaton depends on no event before its first (see the function)."""
+        """Return whether a match depends on no event before its first; see the function `is_memoryless`."""
         return is_memoryless(self._evaluator.automaton.A)
 
 
@@ -252,7 +258,7 @@ def is_memoryless(A: CEA) -> bool:
 
 
 class ResumableExpression(ExpressionRun, Resumable):
-    """A run that consists of one state of one automaton."""
+    """The run of an event expression over the stream of one key: the current state of its automaton."""
 
     def __init__(self, evaluator: CompiledRunner, automaton: str, state: int = 0, position: int = 0) -> None:
         super().__init__(evaluator)
@@ -274,7 +280,7 @@ class ResumableExpression(ExpressionRun, Resumable):
 
 
 class CompiledExpression(Compiled):
-    """An expression with its automaton."""
+    """A compiled event expression: its automaton."""
 
     def __init__(self, A: DFA) -> None:
         self._evaluator, self._states = CompiledRunner([A]), len(A.following)
@@ -294,7 +300,7 @@ class CompiledExpression(Compiled):
 
     @property
     def state(self) -> str:
-        """Return a phrase for the saved contents: a state of the automaton."""
+        """Return a phrase for the contents of a saved run: the state of an automaton."""
         return "the number of a state of an automaton"
 
     @property
@@ -304,15 +310,15 @@ class CompiledExpression(Compiled):
 
     @property
     def is_memoryless(self) -> bool:
-        """Return False: an expression depends on all events before."""
+        """Return False, because an expression may depend on all earlier events."""
         return False
 
 
 class ResumableWindow(Resumable):
-    """A run whose state is the rows that later matches may contain; the first row has the position `first`.
+    """A run that keeps the rows that later matches may contain, and evaluates them again with the next rows.
 
-    ahead: the seconds after a match in which events may still refute it, or None. If given, matches at the rows from
-    the position `settled` on are still open.
+    first: the position of the first row that is kept. ahead: None, or the seconds after a match in which further events
+    may show that it is no match. Matches at the rows from position `settled` on are then still uncertain.
     """
 
     def __init__(
@@ -336,9 +342,7 @@ class ResumableWindow(Resumable):
         return self._first + (0 if self._rows is None else self._rows.num_rows)
 
     def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
-        """Read events and return their matches. The earlier rows that are still in the window are evaluated again with
-        them.
-        """
+        """Read events and return their matches. With `ahead`, return no matches: `settle` returns them."""
         before = 0 if self._rows is None else self._rows.num_rows
         self._rows = table if self._rows is None else pa.concat_tables([self._rows, table])
         if self._ahead is not None:
@@ -348,7 +352,7 @@ class ResumableWindow(Resumable):
         return found
 
     def settle(self, watermark: int) -> pa.Table:
-        """Return the matches that no event after the watermark can refute any more."""
+        """Return the matches that are certain, because every event that could refute them is before the watermark."""
         if self.due is None or self.due >= watermark:
             return NOTHING
         before, ends = self._settled - self._first, self._ends()
@@ -361,7 +365,9 @@ class ResumableWindow(Resumable):
 
     @property
     def due(self) -> int | None:
-        """Return the time until which events can refute matches at the first open row."""
+        """Return the time in microseconds after which the earliest uncertain matches are certain; None if there are
+        none.
+        """
         ends = self._ends()[self._settled - self._first :]
         return int(ends[0]) if len(ends) else None
 
@@ -403,10 +409,10 @@ class ResumableWindow(Resumable):
 
 
 class CompiledWindow(Compiled):
-    """A query with its reach, whose widths are all on the attribute that orders the rows.
+    """A query whose matches depend only on the events of a bounded window, on the attribute that orders the rows.
 
-    So every query with a bounded window can stream, even if its evaluator's state cannot be saved: the rows of the
-    window are evaluated again.
+    Its runs evaluate the rows of the window again and again. So every such query can run over a stream, even if the
+    state of its evaluator cannot be saved. ahead: see ResumableWindow.
     """
 
     def __init__(self, query: SparkQuery, budget: Budget, reach: ReachBounds, ahead: Width | None) -> None:
@@ -426,24 +432,24 @@ class CompiledWindow(Compiled):
 
     @property
     def state(self) -> str:
-        """Return a phrase for the saved contents: the rows of the window."""
+        """Return a phrase for the contents of a saved run: the rows of the window."""
         ahead = "" if self.ahead is None else f"; a match is reported {self.ahead:g} seconds after its last event"
         return f"the rows of the last {self._reach}, which are evaluated again with the next ones{ahead}"
 
     @property
     def widths(self) -> Mapping[str, Width]:
-        """Return for each attribute the width of the rows that are kept for later matches."""
+        """Return by attribute how far back rows are kept for later matches."""
         return dict(self._reach.widths)
 
     @property
     def is_memoryless(self) -> bool:
-        """Return True unless the reach counts events."""
+        """Return True, unless the window counts events."""
         return self._reach.events == 1
 
 
 @lru_cache(QUERIES)
 def compiled(text: str, clock: str = TIME, budget: Budget = Budget()) -> Compiled:
-    """Return the compiled query of this JSON, cached. clock: the attribute that orders the rows.
+    """Return the compiled form of a query, given as JSON; it is cached. clock: the attribute that orders the rows.
 
     Raises ParseError, IllFormed, Unsupported, BudgetExceeded.
     """
@@ -451,7 +457,7 @@ def compiled(text: str, clock: str = TIME, budget: Budget = Budget()) -> Compile
 
 
 def compiled_query(query: SparkQuery, clock: str = TIME, budget: Budget = Budget()) -> Compiled:
-    """Return the compiled query; see `compiled`."""
+    """Same as `compiled`, but for a SparkQuery, and without a cache."""
     with errors_in(query.text):
         if query.language == "eql":
             raise Unsupported("rules in EQL cannot run over a stream; use cerify.spark.match over data at rest")
@@ -484,7 +490,7 @@ def _refused(query: SparkQuery, error: Unsupported) -> Unsupported:
 
 @dataclass(frozen=True)
 class StreamPlan:
-    """A query with its columns and the Arrow schema of the rows; the first column of the order is the event time."""
+    """A query, its columns, and the Arrow schema of the rows. The first column of the order is the event time."""
 
     query: SparkQuery
     columns: Columns
@@ -492,7 +498,7 @@ class StreamPlan:
 
     @property
     def event_time(self) -> str:
-        """Return the column that the watermark is on."""
+        """Return the column of the event time, to which the watermark refers."""
         return self.columns.order[0]
 
     @cached_property
@@ -521,9 +527,7 @@ class StreamPlan:
 
     @cached_property
     def idle_timeout(self) -> int | None:
-        """Return the number of microseconds without an event after which a key needs no state; None if it always needs
-        one.
-        """
+        """Return after how many microseconds without an event a key's state can be removed; None if it must be kept."""
         widths = self.compiled.widths
         if self.clock not in widths or not self.compiled.is_memoryless:
             return None
@@ -531,9 +535,7 @@ class StreamPlan:
 
     @cached_property
     def fingerprint(self) -> bytes:
-        """Return a hash of everything on which a key's state depends: the parsed query, and the columns that it
-        needs.
-        """
+        """Return a hash of all that the state of a key depends on: the parsed query, and the columns that it needs."""
         parts = [self.query.identity, asdict(self.columns), self._types]
         return sha256(json.dumps(parts, sort_keys=True).encode()).digest()[:16]
 
@@ -571,7 +573,7 @@ PIECE = 65_536  # events evaluated at a time
 
 
 class Ids:
-    """The ids of the events that later matches may contain, each with the position of its event."""
+    """The ids of the events that later matches may contain, by position."""
 
     def __init__(self, kind: pa.DataType, saved: bytes | None = None) -> None:
         self._schema = pa.schema([(POSITION_FIELD, pa.int64()), (ID, kind)])
@@ -595,10 +597,10 @@ class Ids:
 
 
 def split_invalid_rows(plan: StreamPlan, rows: pa.Table, watermark: int) -> tuple[pa.Table, Mapping[str, pa.Table]]:
-    """Return the valid rows, and the invalid rows grouped by the first reason that applies.
+    """Return (valid, invalid): the rows of streams, and the other rows by the first reason that applies.
 
-    Invalid rows are in no stream: without a key, time or type, not in the schema, or late. The watermark is in
-    microseconds.
+    A row is invalid if it has no key, no time or no type, if it does not fit the schema, or if it is late. watermark:
+    in microseconds.
     """
     good, invalid = split(rows, _masks(plan, rows, watermark))
     reasons = dict.fromkeys(reason for reason, _ in invalid)
@@ -618,13 +620,13 @@ def _masks(plan: StreamPlan, rows: pa.Table, watermark: int) -> Iterator[tuple[s
 
 @dataclass(frozen=True)
 class KeyState:
-    """The state of a key, except its rows that wait for the watermark (the held rows).
+    """The state of a key between batches, except its rows that wait for the watermark (the held rows).
 
-    plan: the fingerprint of the query and its columns. first: the time of the earliest held row, or the time after
-    which the run has more matches. last: the time of the latest evaluated row. Both are in microseconds. began: the
-    number of events before the first one of the run; position: the number of events evaluated. run: the saved run. ids:
-    the ids of the events that later matches may contain. timer: the watermark, in milliseconds, at which to visit the
-    key if no event comes earlier.
+    plan: the fingerprint of the query and its columns. first: the time of the earliest held row, or, if earlier, the
+    time after which the run has more matches. last: the time of the latest evaluated row. Both are in microseconds.
+    began: the number of events before the first one of the run. position: the number of events evaluated. run: the
+    saved run. ids: the ids of the events that later matches may contain. timer: the watermark, in milliseconds, at
+    which Spark visits the key if no event comes earlier.
     """
 
     plan: bytes
@@ -640,9 +642,10 @@ class KeyState:
 def received(
     plan: StreamPlan, kept: KeyState, rows: pa.Table, watermark: int
 ) -> tuple[KeyState, pa.Table, Mapping[str, pa.Table]]:
-    """Return the state after receiving some rows, the rows that wait, and the invalid rows by reason.
+    """Add new rows to the rows of a key. Return (state, rows, invalid).
 
-    Here and below the watermark is in microseconds; 0 if there is none yet.
+    state: the new state of the key. rows: the valid new rows, which wait for the watermark. invalid: the others, by
+    reason. kept: the state before. watermark: in microseconds; 0 if there is none yet.
     """
     good, invalid = split_invalid_rows(plan, rows, watermark)
     if good.num_rows:
@@ -652,16 +655,21 @@ def received(
 
 
 def is_due(kept: KeyState, watermark: int) -> bool:
-    """Return whether the watermark has passed the time of a waiting row, or the time after which matches are due."""
+    """Return whether there is something to evaluate: waiting rows before the watermark, or matches that are now
+    certain.
+
+    watermark: in microseconds; 0 if there is none yet.
+    """
     return kept.first is not None and watermark > 0 and kept.first < watermark
 
 
 def evaluated(
     plan: StreamPlan, kept: KeyState, held: pa.Table, watermark: int
 ) -> tuple[KeyState, pa.Table, list[pa.Table]]:
-    """Evaluate the rows before the watermark.
+    """Evaluate the held rows before the watermark. Return (state, rest, matches).
 
-    Returns the state afterwards, the rows that still wait, and the tables of matches.
+    state: the state of the key afterwards. rest: the rows that still wait. matches: tables of matches. kept: the state
+    before. watermark: in microseconds.
     """
     passed = pc.less(micros(held[plan.event_time]), watermark)
     # Strictly before the watermark: an event at exactly this time may still come.
@@ -706,9 +714,7 @@ def _sorted(rows: pa.Table, names: list[str]) -> pa.Table:
 
 
 def remembered(plan: StreamPlan, kept: KeyState, watermark: int) -> KeyState | None:
-    """Return the state of a key to keep at this watermark; None if it equals the state of a new key and can be
-    removed.
-    """
+    """Return the state of a key to store at this watermark; None if the key needs no state any more."""
     wake = wakes(plan, kept)
     if kept.first is not None or kept.run is None or wake is None or watermark < wake * MILLISECOND:
         return kept
@@ -718,8 +724,9 @@ def remembered(plan: StreamPlan, kept: KeyState, watermark: int) -> KeyState | N
 
 
 def wakes(plan: StreamPlan, kept: KeyState) -> int | None:
-    """Return the watermark, in milliseconds, at which Spark must visit the key if no event comes earlier; None for
-    never.
+    """Return the watermark, in milliseconds, at which Spark must visit the key if no event comes earlier.
+
+    Return None if it need not visit the key.
     """
     if kept.first is not None:
         time = kept.first
@@ -731,8 +738,9 @@ def wakes(plan: StreamPlan, kept: KeyState) -> int | None:
 
 
 def same_plan(plan: StreamPlan, kept: KeyState) -> KeyState:
-    """Return the state, converted if the previous release wrote it. Raises InputError for the state of another
-    query.
+    """Return the state if it belongs to this query, otherwise raise InputError.
+
+    A state that the previous release wrote is converted.
     """
     if kept.plan != plan.fingerprint:
         raise InputError(
@@ -757,9 +765,9 @@ PIECE_SIZE = 8_192  # rows of a blob
 
 
 class KeyOperator:
-    """Reads and writes the two states of the current key.
+    """Evaluates the rows of one key at a time, and reads and writes the key's two states in Spark.
 
-    held: the list of rows that wait for the watermark, as Arrow IPC. kept: the KeyState.
+    held: the rows that wait for the watermark, as Arrow IPC. kept: the KeyState.
     """
 
     def __init__(self, plan: StreamPlan, handle: StatefulProcessorHandle, held: ListState, kept: ValueState) -> None:
@@ -767,7 +775,7 @@ class KeyOperator:
         self._handle, self._held, self._kept = handle, held, kept
 
     def process_rows(self, key: Any, rows: Iterable[Any], watermark: int) -> Iterator[Row]:
-        """Yield the rows of the answer, given blobs of rows of the key. The watermark is in milliseconds."""
+        """Yield the rows of the answer for new rows of a key, given as blobs. The watermark is in milliseconds."""
         plan, passed = self._plan, watermark * MILLISECOND
         with serialize_error():
             before = self._state()
@@ -784,7 +792,7 @@ class KeyOperator:
                 self._keep(before, kept)
 
     def wake(self, key: Any, timer: int, watermark: int) -> Iterator[Row]:
-        """Yield the rows of the answer after the watermark (in milliseconds) has passed a timer of the key."""
+        """Yield the rows of the answer after the watermark has passed a timer of the key. Both are in milliseconds."""
         passed = watermark * MILLISECOND
         with serialize_error():
             kept = self._state()

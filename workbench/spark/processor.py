@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Processor(StatefulProcessor):
-    """The streams of all keys, evaluated by a KeyOperator."""
+    """The stateful operator for the streams of all keys. A KeyOperator evaluates them."""
 
     def __init__(self, plan: str, predicates: Predicates) -> None:
         self._plan, self._predicates = plan, predicates
@@ -39,14 +39,18 @@ class Processor(StatefulProcessor):
         self._keys = None
 
     def handleInputRows(self, key: Any, rows: Iterable[Any], timerValues: TimerValues) -> Iterator[Row]:
-        """Yield the rows of the answer for the blobs of a key in a batch."""
+        """Yield the rows of the answer for the rows of a key that one batch brings.
+
+        rows: each has a blob that packs several rows of the key.
+        """
         return self._operator().process_rows(key, rows, timerValues.getCurrentWatermarkInMs())
 
     def handleExpiredTimer(
         self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo
     ) -> Iterator[Row]:
-        """Yield the rows of the answer for a key whose timer the watermark has passed. Spark calls it after the
-        batch's rows.
+        """Yield the rows of the answer for a key whose timer has expired, because the watermark has passed it.
+
+        In each batch, Spark calls this after `handleInputRows`.
         """
         return self._operator().wake(key, expiredTimerInfo.getExpiryTimeInMs(), timerValues.getCurrentWatermarkInMs())
 

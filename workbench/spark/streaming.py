@@ -112,19 +112,20 @@ def match_stream(
 ) -> DataFrame:
     """Return the matches of a query over a streaming data frame; each key of partition_by is a stream of its own.
 
-    event_time and partition_by are required; order_by, type_col, id_col, keep, attributes, schema, types, strict,
-    language, output and predicates are as in cerify.spark.match, output is "matches" or "valuations".
+    event_time and partition_by are required. order_by, type_col, id_col, keep, attributes, schema, types, strict,
+    language, output and predicates mean the same as in cerify.spark.match; output is "matches" or "valuations".
 
-    The events of a key are read in the order of event_time, a timestamp, once the watermark has passed them: the
-    greatest event_time of all rows so far minus the interval `watermark`. Events of equal time are ordered by the
-    columns order_by, then id_col, then the other columns of the query. With watermark=None the data frame has
-    to have a watermark of its own.
+    The events of a key are read in the order of event_time, a timestamp, once the watermark has passed them. The
+    watermark is the greatest event_time of all rows so far, minus the interval `watermark`. Events of equal time are
+    ordered by the columns order_by, then id_col, then the other columns of the query. With watermark=None the data
+    frame must have a watermark of its own.
 
     The answer also contains the rows that cannot be part of a stream, and the rows that came too late for the
     watermark: `matches`, `late` and `malformed` select from it. Such a row has the columns of the data frame, and those
-    that the arguments name as a Column or a field of a struct. Their numbers are observed under the name `observe`.
+    that an argument gives as a Column or as a field of a struct. The numbers of these rows are observed under the name
+    `observe`.
 
-    Raises ParseError, IllFormed, InputError, and Unsupported for a query without an evaluator of batches.
+    Raises ParseError, IllFormed, InputError, and Unsupported for a query that no evaluator can read in batches.
     """
     require_keywords(match_stream, options, StreamOptions)
     prepared = prepare(df, query, options)
@@ -161,15 +162,17 @@ def matches(answer: DataFrame) -> DataFrame:
 
 
 def late(answer: DataFrame) -> DataFrame:
-    """Return the late rows of an answer of match_stream, unchanged: those that arrived behind the watermark."""
+    """Return the late rows in an answer of match_stream, unchanged: rows that arrived after the watermark had passed
+    their time.
+    """
     return answer.where(F.col(KIND) == LATE).select(f"{ROW}.*")
 
 
 def malformed(answer: DataFrame) -> DataFrame:
-    """Return what could not be evaluated, one row each: input rows that belong to no stream, and keys that failed.
+    """Return what could not be evaluated, a row for each: input rows that belong to no stream, and keys that failed.
 
-    `reason` says why. For a failed key, `row` has only the columns of the key; an answer of `match` also has the error
-    in `message`.
+    `reason` says why. For a failed key, `row` has only the columns of the key. In an answer of `match`, `message` is
+    the error of a failed key.
     """
     more = [MESSAGE] if MESSAGE in answer.columns else []
     return answer.where(~F.col(KIND).isin(MATCH, LATE)).select(F.col(KIND).alias("reason"), *more, ROW)
@@ -177,10 +180,10 @@ def malformed(answer: DataFrame) -> DataFrame:
 
 @dataclass(frozen=True)
 class PreparedStream:
-    """The checked arguments of match_stream; df has the columns that they name.
+    """The checked arguments of match_stream.
 
-    keys: the columns of the key between Spark's operators; yielded: the columns that the stateful operator yields;
-    answer: the columns of the answer.
+    df has the columns that the arguments name. keys: the columns of the key between Spark's operators. yielded: the
+    columns that the stateful operator yields. answer: the columns of the answer.
     """
 
     df: DataFrame
@@ -192,7 +195,7 @@ class PreparedStream:
 
 
 def prepare(df: DataFrame, query: str, options: StreamOptions) -> PreparedStream:
-    """Return the arguments of match_stream, checked. Raises what match_stream raises."""
+    """Check the arguments of match_stream. Raises what match_stream raises."""
     require_release(STREAMS, "match_stream")
     require_frame(df)
     if not df.isStreaming:
@@ -209,7 +212,9 @@ def prepare(df: DataFrame, query: str, options: StreamOptions) -> PreparedStream
     columns = columns_of(df.schema, asked, **names)
     event_time = columns.order[0]
     if not columns.keys:
-        raise InputError("partition_by is missing; name the columns of the key, since each key is a stream of its own")
+        raise InputError(
+            "partition_by is missing; name the columns of the key, because each key is a stream of its own"
+        )
     kind = df.schema[event_time].dataType
     if not isinstance(kind, T.TimestampType | T.TimestampNTZType):
         raise InputError(f"column {event_time!r} is {kind.simpleString()}; a watermark is on timestamps, so convert it")
@@ -243,7 +248,9 @@ def _packed(batches: Iterable[pa.RecordBatch], plan: str) -> Iterator[pa.RecordB
 
 
 def unpacked_rows(batches: Iterable[pa.RecordBatch], plan: str) -> Iterator[pa.RecordBatch]:
-    """Yield, on a worker, the rows of the answer, from the blobs of matches and of invalid rows."""
+    """Yield the rows of the answer, on a worker, from blobs of matches and of invalid rows. plan: a
+    StreamPlan as JSON.
+    """
     parsed = StreamPlan.from_json(plan)
     id_col = parsed.columns.id
     found = match_schema(pa.int64() if id_col is None else parsed.schema.field(id_col).type)
@@ -298,7 +305,7 @@ def export_state(df: DataFrame, query: str, *, checkpoint: str, **options: Unpac
 
     The columns are those of the key; `events`, the number of events evaluated; `last`, the time of the latest of them;
     `waiting`, the rows that the watermark has not passed, with the columns that the query needs; and `run`, the
-    evaluator's saved state, null if there is none. The checkpoint is only read. df, query and options are those of
+    evaluator's saved state, null if there is none. The checkpoint is not changed. df, query and options are those of
     match_stream. Raises InputError if the stream has not finished a batch.
     """
     require_keywords(export_state, options, StreamOptions)
@@ -362,8 +369,8 @@ END = 2**63 - 1  # a watermark greater than every time
 def match_rest(df: DataFrame, query: str, *, checkpoint: str, **options: Unpack[StreamOptions]) -> DataFrame:
     """Return the matches that match_stream would report if the watermark passed all rows in the checkpoint.
 
-    df, query and options are those of match_stream, without `watermark` and `observe`. The checkpoint is only read; a
-    stream that continues from it reports these matches itself. Raises InputError if the stream has not finished a
+    df, query and options are those of match_stream, without `watermark` and `observe`. The checkpoint is not changed,
+    so a stream that continues from it reports these matches again. Raises InputError if the stream has not finished a
     batch.
     """
     require_keywords(match_rest, options, StreamOptions)
@@ -399,8 +406,9 @@ LOGGER = logging.getLogger("cerify.spark")
 def supervised(start: Callable[[], StreamingQuery], *, attempts: int = 5, pause: float = 10.0) -> None:
     """Start a stream, wait for its end, and start it again after `pause` seconds if Spark has failed.
 
-    start returns the running stream, which continues from its checkpoint. After a finished batch all attempts are
-    available again. Raises the errors of cerify at once, and Spark's exception when all attempts have failed in turn.
+    start: a function that starts the stream, which continues from its checkpoint. attempts: how many times in a row the
+    stream may fail without finishing a batch. Errors of cerify are raised at once, Spark's exception after the last
+    attempt.
     """
     failed, batch = 0, -1
     while True:
@@ -432,9 +440,9 @@ def supervised(start: Callable[[], StreamingQuery], *, attempts: int = 5, pause:
 
 
 class ProgressLines(StreamingQueryListener):
-    """A listener that writes a line for each batch of the streams of match_stream, and one for a stream that fails.
+    """A listener that writes a line for each batch of the streams of match_stream, and a line for a stream that fails.
 
-    write is called with the line, by default a logger's `info`; observe is the argument of match_stream. Add it by
+    write: called with the line; by default the `info` of a logger. observe: as in match_stream. Add a listener by
     `spark.streams.addListener(ProgressLines())`.
     """
 
@@ -442,21 +450,21 @@ class ProgressLines(StreamingQueryListener):
         self._write, self._observe = write, observe
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:
-        """See StreamingQueryListener."""
+        """Do nothing: the first batch writes the first line."""
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
-        """See StreamingQueryListener."""
+        """Write a line about the batch."""
         if self._observe in event.progress.observedMetrics:
             self._write(line_of(event.progress, self._observe))
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:
-        """See StreamingQueryListener."""
+        """Write a line if the stream has failed."""
         if event.exception is not None:
             self._write(f"stream {event.id} failed: {error_line(event.exception)}")
 
 
 def line_of(progress: StreamingQueryProgress, observe: str = "cerify") -> str:
-    """Return a line about a batch: rows read, rows of the answer by kind, keys with state, watermark, seconds."""
+    """Return a line about a batch: rows read, rows of the answer by kind, keys with a state, watermark, seconds."""
     found = {kind: number for kind, number in progress.observedMetrics[observe].asDict().items() if number}
     matches = found.pop(MATCH, 0)
     keys = sum(operator.numRowsTotal for operator in progress.stateOperators)

@@ -44,7 +44,9 @@ def serialize_error() -> Iterator[None]:
 
 
 def deserialize_error(error: Exception) -> Exception:
-    """Return the CerifyError of the worker that this error reports; the error itself if there is none."""
+    """Return the CerifyError of a worker that this exception of PySpark contains; the exception itself if there is
+    none.
+    """
     _, begin, rest = str(error).partition(BEGIN)
     if not begin:
         return error
@@ -70,9 +72,10 @@ def error_line(error: Exception | str) -> str:
 
 @contextmanager
 def worker_errors() -> Iterator[None]:
-    """Raise, around actions on the driver, a worker's CerifyError in place of PySpark's exception.
+    """Return a context, or a decorator, in which errors of workers are raised as errors of cerify.
 
-    Also a decorator. Other exceptions pass through unchanged.
+    Put the actions on a data frame into it. PySpark's exception is replaced by the CerifyError that it contains; other
+    exceptions are not changed.
     """
     try:
         yield

@@ -241,4 +241,4 @@ def test_the_findings_say_how_much_was_checked(spark: SparkSession) -> None:
     rows = [("a", 1, 0, "C"), ("a", 2, 7200, "P"), ("b", 3, 0, "C"), ("b", 4, 7200, "V")]
     found = absences(spark, rows, [("b", 3)])
     assert "window=unlimited" in named(found)
-    assert "Rightly reported matches that could refute it, and do not: 1." in text(found)
+    assert "Correct reports that could refute it, but do not: 1." in text(found)
