@@ -770,7 +770,7 @@ def kind_problems(predicate: Predicate, schema: Schema | None, span: Span | None
 
 
 def time_problems(schema: Schema | None, span: Span | None) -> Iterator[Problem]:
-    """Yield a problem if a window is on the time, and the schema has texts or Booleans as times."""
+    """Yield a problem if times are texts or Booleans in the schema, for a query with a window on the time."""
     if schema is not None:
         yield from unmeasured(_kind_of_predicate(Attribute(TIME), schema), span)
 

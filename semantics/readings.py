@@ -31,10 +31,12 @@ class Reading:
     window: last.time - first.time < W (open), or <= W (closed).
     kleene_skips: a Kleene plus under skip_till_next_match skips every event that it cannot select itself (own), or only
         if the next component cannot select it either (neither).
-    negation_in_front: a negated first component looks back to the window's beginning, or to the stream's.
-    negated_series: the strategy of a negated Kleene plus determines which of its series count, or any series counts.
-    non_overlap: which of the overlapping matches of a partition is output: the match that ends first, the match that
-        starts first, or the longest match.
+    negation_in_front: a negated first component forbids events from the window's beginning on (window), or from the
+        stream's beginning on (stream).
+    negated_series: a negated Kleene plus forbids the series of events that its strategy allows (strategy), or any
+        series (any).
+    non_overlap: of the overlapping matches of a partition, the output has the one that ends first (earliest_end), the
+        one that starts first (earliest_start), or the longest one (longest).
     """
 
     last_kleene: Literal["maximal", "every"] = "maximal"
@@ -90,9 +92,10 @@ class RowReading:
 
     bounded_iterations: for a quantifier with an upper bound, an iteration of no rows counts like any other (counted),
         or it ends the iterations once their least number is reached (stop), as it always does without an upper bound.
-    skip_to_nothing: AFTER MATCH SKIP TO a variable that labels no row of the match is an error, or goes to the next
-        row.
-    skip_to_first: AFTER MATCH SKIP TO the first row of the match is an error, or goes to the next row.
+    skip_to_nothing: AFTER MATCH SKIP TO a variable that labels no row of the match is an error (error), or goes to the
+        next row (next_row).
+    skip_to_first: AFTER MATCH SKIP TO the first row of the match is an error (error), or goes to the next row
+        (next_row).
     nulls: the place of NULL in an order without NULLS FIRST or NULLS LAST: above all values (high), below them (low),
         or after them even with DESC (last).
     empty_matches: an empty match has its own number (numbered), or the number of the match before it (unnumbered).
@@ -157,9 +160,9 @@ class SigmaReading:
 
     The defaults are the decisions of docs/decisions/sigma.md; a test has the smallest log for each.
 
-    window: the timespan that ends at an event (sliding), or the piece of time that contains it, if time since 1970 is
-        cut into pieces of the timespan (bucketed); all of the log up to the event (unlimited); or the same, but only if
-        all events of the group are within the timespan (extent).
+    window: the timespan that ends at an event (sliding); the bucket that contains the event, where time since 1970 is
+        divided into buckets as long as the timespan (bucketed); all of the log up to the event (unlimited); or the
+        same, but only if all events of the group are within the timespan (extent).
     edge: events exactly the timespan apart are together (closed), or not (open).
     instant: events of one time come one after the other in the order of the log (log), or at once (together).
     alerts: a group raises an alert at each event at which the condition holds (event), only if it did not hold at the

@@ -309,7 +309,7 @@ FRACTION = re.compile(r"([.,]\d{6})(\d+)", re.ASCII)
 BEYOND_MICROSECONDS = "has digits beyond microseconds; --round-times cuts them off, in Python round_times=True"
 BEYOND_NANOSECONDS = "has digits beyond nanoseconds; --round-times cuts them off, in Python round_times=True"
 NANOSECONDS_OUT_OF_RANGE = (
-    "is outside the years 1678 to 2261, and other values of the column have nanoseconds, which fit in 64 bits only in "
+    "is outside the years 1678 to 2261. Other values of the column have nanoseconds, which fit in 64 bits only in "
     "these years; --round-times cuts them off, in Python round_times=True"
 )
 """What is wrong with a time, as the end of a message."""

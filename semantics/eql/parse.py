@@ -266,7 +266,7 @@ def problems(query: eql.EqlQuery, schema: Schema | None) -> list[Problem]:
 def require_typed(query: eql.EqlQuery, schema: Schema) -> None:
     """Raise IllFormed for the first rule that the query breaks, or the first place where it does not fit the schema.
 
-    A field that only other categories have is no reason to raise.
+    A field that only events of other categories have is accepted.
     """
     for problem in problems(query, schema):
         if not problem.partial:

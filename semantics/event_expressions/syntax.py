@@ -125,7 +125,7 @@ class First(_Node):
 
 
 class Pipe(_Binary):
-    """E | F: F on the history of the events at which E takes place (vldb92, 2.3, item g)."""
+    """E | F: F takes place in the history of only the events at which E takes place (vldb92, 2.3, item g)."""
 
 
 class Nth(_Counted):

@@ -621,7 +621,7 @@ class SaseDefinition:
                 assert_never(strategy)
 
     def in_partition(self, chosen: Chosen, k: int, r: int) -> bool:
-        """Return whether the event at r is in the partition.
+        """Return whether the event at r is in the partition of the selected events.
 
         The underlined conditions define the partition; if there are none, the equivalence tests do.
         """
