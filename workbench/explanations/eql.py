@@ -16,6 +16,7 @@ from itertools import groupby
 from cerify.automata.eql.machine import SlotMachine
 from cerify.draw.timeline import Row
 from cerify.explanations.explanation import (
+    NONE_NEAR,
     Drawing,
     Explainer,
     ExplanationPart,
@@ -24,6 +25,7 @@ from cerify.explanations.explanation import (
     Listing,
     Request,
     braces,
+    find_nearest,
     listing,
     nearest,
 )
@@ -47,7 +49,6 @@ from cerify.semantics.events import ComplexEvent, Event, Match, Stream
 from cerify.semantics.schemas import NULL, field_name
 from cerify.semantics.values import Value, show_seconds
 
-NEAREST = 3  # the most nearest matches that are listed
 SHORT = 2_000  # the most events of a log for which matches are found by the definition itself
 LONGEST = 300  # the most characters of a condition in a message
 
@@ -103,7 +104,7 @@ class EqlExplainer(Explainer[EqlAnswer]):
             self.require_on_stream(place, "--match")
         if any(m.at == at and set(m.events) == C for m in self.matches):
             return EqlAnswer(C, at, True, tuple(self._reasons_for(tuple(sorted(C)))))
-        near = sorted(self.matches, key=lambda m: (len(C.symmetric_difference(m.events)), m))[:NEAREST]
+        near = find_nearest(self.matches, C)
         return EqlAnswer(C, at, False, tuple(self._reasons_against(tuple(sorted(C)), at)), tuple(near))
 
     def all(self, request: Request) -> Listing[EqlAnswer]:
@@ -129,7 +130,7 @@ class EqlExplainer(Explainer[EqlAnswer]):
         rows += [Row("common", m.events, m.at, f"nearest match · {braces(m.events)} at {m.at}") for m in found.nearest]
         heading = "each event is at its step" if found.match else "what is in the way"
         parts: tuple[ExplanationPart, ...] = (ExplanationPart(heading, lines=found.reasons),) if found.reasons else ()
-        parts += nearest("", (m.events for m in found.nearest), found.events)
+        parts += nearest("", (m.events for m in found.nearest), found.events, "" if found.match else NONE_NEAR)
         places = tuple(sorted(found.events))
         return ExplanationView(sentence, found.match, places, found.at, label, parts, Drawing(tuple(rows)), True)
 

@@ -270,9 +270,24 @@ def json_of_nearest(matches: Iterable[Iterable[int]], asked: frozenset[int]) -> 
     ]
 
 
-def nearest(at: str, matches: Iterable[Iterable[int]], asked: frozenset[int]) -> tuple[ExplanationPart, ...]:
-    """Return the matches nearest to the given positions, with their differences; () if there are none."""
+def find_nearest(matches: Iterable[Match], asked: frozenset[int], most: int = 3) -> list[Match]:
+    """Return at most `most` matches with one of the given positions, first those that differ in the fewest positions.
+
+    If no positions are given, every match is considered.
+    """
+    sharing = (match for match in matches if not asked or not asked.isdisjoint(match.events))
+    return sorted(sharing, key=lambda match: (len(asked.symmetric_difference(match.events)), match))[:most]
+
+
+def nearest(
+    at: str, matches: Iterable[Iterable[int]], asked: frozenset[int], none: str = ""
+) -> tuple[ExplanationPart, ...]:
+    """Return the matches nearest to the given positions, with their differences.
+
+    none: the line to show if there are no such matches; if it is "", return () then.
+    """
     lines = tuple(f"{braces(C)}: {changes(frozenset(C), asked)}" for C in map(frozenset, matches))
+    lines = lines or ((none,) if none else ())
     return (ExplanationPart(f"nearest matches{at}", lines=lines),) if lines else ()
 
 
@@ -395,7 +410,7 @@ class Explainer(ABC, Generic[E]):
 # ---------------------------------------------------------------------------------------------------------------------
 # The explainer of a language without explanations of its own: whether positions are a match, and the nearest matches.
 
-NEAREST = 3  # the most nearest matches that are listed
+NONE_NEAR = "none: no match has any of these events"
 
 
 @dataclass(frozen=True)
@@ -426,8 +441,7 @@ class PlainExplainer(Explainer[MembershipAnswer]):
             self.require_on_stream(place, "--match")
         if any(m.at == at and set(m.events) == C for m in self.matches):
             return MembershipAnswer(C, at, True)
-        near = sorted(self.matches, key=lambda m: (len(C.symmetric_difference(m.events)), m))
-        return MembershipAnswer(C, at, False, tuple(near[:NEAREST]))
+        return MembershipAnswer(C, at, False, tuple(find_nearest(self.matches, C)))
 
     def all(self, request: Request) -> Listing[MembershipAnswer]:
         found = [MembershipAnswer(frozenset(m.events), m.at, True) for m in self.matches if request.at in (None, m.at)]
@@ -445,7 +459,7 @@ class PlainExplainer(Explainer[MembershipAnswer]):
         sentence = f"{label} is {'a' if found.match else 'not a'} match at {found.at}"
         rows = [Row("common" if found.match else "extra", sorted(found.events), found.at, sentence)]
         rows += [Row("common", m.events, m.at, f"nearest match · {braces(m.events)} at {m.at}") for m in found.nearest]
-        parts = nearest("", (m.events for m in found.nearest), found.events)
+        parts = nearest("", (m.events for m in found.nearest), found.events, "" if found.match else NONE_NEAR)
         return ExplanationView(
             sentence, found.match, tuple(sorted(found.events)), found.at, label, parts, Drawing(tuple(rows)), True
         )

@@ -22,6 +22,7 @@ from cerify.explanations.explanation import (
     Listing,
     Request,
     braces,
+    find_nearest,
     listing,
     nearest,
 )
@@ -235,9 +236,6 @@ def _text(w: Labelling) -> str:
     return labels_text(_labels(w))
 
 
-NEAREST = 3  # the most nearest matches that are listed
-
-
 @dataclass(frozen=True)
 class LabelledRow:
     """A row of a match: its position, its label, and the reason for this label.
@@ -321,7 +319,7 @@ class RowExplainer(Explainer[RowExplanation | NotMatched]):
             drawn += [Row("missing", m.events, m.at, f"a match: {braces(m.events)}") for m in found.near]
             parts = (
                 ExplanationPart(lines=tuple(map(printable, found.reasons))),
-                *nearest("", (m.events for m in found.near), found.events),
+                *nearest("", (m.events for m in found.near), found.events, "none: no match has any of these rows"),
             )
             return ExplanationView(sentence, False, places, max(places, default=0), label, parts, Drawing(tuple(drawn)))
         match, label = found.match, braces(found.match.events)
@@ -397,6 +395,5 @@ class RowExplainer(Explainer[RowExplanation | NotMatched]):
         return f"{A} is preferred, but its condition is {'unknown' if attempt.outcome is None else 'false'}"
 
     def _rejected(self, C: ComplexEvent, at: int | None) -> NotMatched:
-        sharing = [m for m in self.matches if not C.isdisjoint(m.events)] or self.matches
-        near = sorted(sharing, key=lambda m: (len(C.symmetric_difference(m.events)), m))[:NEAREST]
-        return NotMatched(C, RowRejection(self.made, self.matches).reasons(C, at), tuple(near))
+        near = tuple(find_nearest(self.matches, C))
+        return NotMatched(C, RowRejection(self.made, self.matches).reasons(C, at), near)

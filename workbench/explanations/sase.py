@@ -41,6 +41,7 @@ from cerify.explanations.explanation import (
     Listing,
     Request,
     braces,
+    find_nearest,
     json_of_nearest,
     json_of_run,
     listing,
@@ -382,7 +383,7 @@ class SaseRuns:
         if not ways:
             failures = [Failure((), (), _unbindable(part, len(events))) for part in self.parts]
         farthest = max((f.reached for f in failures), default=None)
-        near = sorted(matches, key=lambda m: (len(events.symmetric_difference(m.events)), m))
+        near = find_nearest(matches, events, len(matches))
         nearest = tuple(dict.fromkeys(m.events for m in near if frozenset(m.events) != events))
         shown = tuple(f for f in failures if f.reached == farthest)
         return NoMatch(events, shown, nearest[:MOST_NEAREST], self._in_the_way(ways))

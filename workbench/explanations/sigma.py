@@ -136,9 +136,8 @@ class SigmaExplainer(Explainer[SigmaAnswer]):
         rows += [Row("common", a.events, a.at, f"nearest alert · {braces(a.events)} at {a.at}") for a in found.nearest]
         heading = "why" if raised else "what is in the way"
         parts: tuple[ExplanationPart, ...] = (ExplanationPart(heading, lines=found.reasons),) if found.reasons else ()
-        parts += nearest("", (a.events for a in found.nearest), found.events)
-        if not raised and not found.nearest:
-            parts += (ExplanationPart("nearest matches", lines=("none: no alert has any of these events",)),)
+        none = "" if raised else "none: no alert has any of these events"
+        parts += nearest("", (a.events for a in found.nearest), found.events, none)
         places = tuple(sorted(found.events))
         return ExplanationView(sentence, raised, places, found.at, label, parts, Drawing(tuple(rows)), True)
 

@@ -30,6 +30,7 @@ from cerify.explanations.core_cel import CoreDerivation, CoreExplainer, CoreFoun
 from cerify.explanations.explanation import Listing, Request, explanation_lines, render
 from cerify.explanations.row_pattern import RowRejection
 from cerify.explanations.sase import Accepted, NoMatch, SaseExplainer, SaseRuns, as_json
+from cerify.languages import LANGUAGES
 from cerify.semantics.arguments import Budget
 from cerify.semantics.core_cel import denote
 from cerify.semantics.core_cel import syntax as core
@@ -561,10 +562,40 @@ def test_rows_of_windows_have_reasons_too() -> None:
                     assert all(rejection.reasons(C, at))
 
 
-def test_nearest_matches_have_a_row_in_common_if_any_has() -> None:
+def test_nearest_matches_have_a_row_in_common() -> None:
     table = [{"x": x} for x in (90, 80, 70, 80, 90, 50, 40, 60)]
     query = "MATCH_RECOGNIZE (PATTERN (A+) DEFINE A AS SUM(A.x) < 200)"
     found = explain_api(query, table, [0, 1, 2], language="row-pattern")
     assert [m.events for m in found.near] == [(0, 1), (2, 3)]
     alone = explain_api(query.replace("< 200", "> 200 OR x = 60"), table, [0], language="row-pattern")
-    assert [m.events for m in alone.near] == [(7,)]
+    assert not alone.near
+
+
+@pytest.mark.parametrize(
+    ("name", "query", "none"),
+    [
+        ("eql", "sequence [A where true] [B where true]", ["none: no match has any of these events"]),
+        ("core-cel", "A AS x ; B AS y", ["none: no match has any of these events"]),
+        ("funnel", "FUNNEL A, B WITHIN 5 [time]", ["none: no match has any of these events"]),
+        (
+            "row-pattern",
+            "MATCH_RECOGNIZE (PATTERN (A B) DEFINE A AS x = 1, B AS x = 2)",
+            ["none: no match has any of these rows"],
+        ),
+        ("sase", "PATTERN SEQ(A a, B b)", []),
+    ],
+)
+def test_the_nearest_matches_share_an_event_with_the_given_ones(name: str, query: str, none: list[str]) -> None:
+    """A match that shares no event says nothing about these events, even if it differs in fewer."""
+    language = LANGUAGES[name]
+    S = Stream([Event(type_, {"time": n, "x": "CAB".index(type_)}) for n, type_ in enumerate("CCCCCCCAB")])
+    explainer = language.explanations.explainer(language.syntax.parse(query), S, query)
+
+    def near(*places: int) -> list[str]:
+        found = explainer.explain_request(Request(events=frozenset(places)))
+        assert found is not None
+        lines = [line.text.strip() for line in explanation_lines(explainer, found)]
+        return lines[lines.index("nearest matches") + 1 :] if "nearest matches" in lines else []
+
+    assert near(0) == none
+    assert near(0, 1, 2, 3, 4, 5, 7) == ["{7, 8}: with 8 and without 0, 1, 2, 3, 4, 5"]
