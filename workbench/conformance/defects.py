@@ -377,16 +377,20 @@ def _suggest(peeler: Peeler, choices: Choices, failures: Sequence[CaseResult], r
                 choices.alike |= {choice: tuple(judge.alike(choice, likely)) for choice in likely}
             choices.settled = likely
         else:
-            judge.climb()
+            try:
+                judge.climb()
+            except DiagnosisStopped:  # the first choices of a climb explain most, so it need not come to its end
+                choices.watch = peeler.watch
+            finally:
+                choices.unconfirmed = len(judge.climbed)
+            choices.settled = judge.confirm(judge.climbed)
+            choices.unconfirmed = 0
+            choices.alike |= {choice: tuple(judge.alike(choice, choices.settled)) for choice in choices.settled}
     except DiagnosisStopped:
         pass
     except KeyboardInterrupt as error:
         peeler.stop(error)
     finally:
-        if not asks:  # of a climb without an end the first choices, which explain most, are kept
-            choices.watch = Watch()
-            choices.settled = judge.confirm(judge.climbed)
-            choices.alike |= {choice: tuple(judge.alike(choice, choices.settled)) for choice in choices.settled}
         choices.watch = peeler.watch
 
 
@@ -736,7 +740,8 @@ def _group_kernels(
         found = _lead_by_need(peeler, found, chosen, choices, failing)
     except (DiagnosisStopped, KeyboardInterrupt) as error:
         peeler.stop(error)
-        stopped = peeler.stopped
+        left_out = f", before {plural(choices.unconfirmed, 'likely choice')} were confirmed" * bool(choices.unconfirmed)
+        stopped = peeler.stopped + left_out
         chosen = chosen or [choice for choice in choices.settled if choice not in choices.banned]
     watch, choices.watch = choices.watch, Watch()  # the findings are grouped without a time limit
     if stopped and not peeler.watch.interrupted:
@@ -959,7 +964,7 @@ def _defect(id_: str, group: DefectGroup, choices: Choices, by_id: dict[str, Cas
         description=described([first.result, *recorded], choices.excluded, first.signature.blamed & choices.silent)
         or group.doubt,
         why="" if hurried else why_of(first.result, bearing or choices_behind(first.result.case, choices.held)),
-        stopped=first.stopped or group.stopped,
+        stopped=group.stopped or first.stopped,
         held=choices.held,
         bearing=tuple(bearing),
     )

@@ -69,7 +69,8 @@ class Choices:
     distinguish it from the first of these. asked: the answers to further questions. replayed: for each accepted choice,
     the numbers of wrong answers without it and with it. looked: for each axis, the answers to questions that were not
     selected to separate its values. nearly: the choices that each search found; answers may contradict some of
-    these. settled: the choices accepted so far, which a search that ends early reports.
+    these. settled: the choices accepted so far, which a search that ends early reports. unconfirmed: the number of
+    choices that a search found but had no time to judge.
     """
 
     language: str
@@ -87,6 +88,7 @@ class Choices:
     looked: dict[str, list[CaseResult]] = field(default_factory=dict)
     nearly: list[Sequence[Choice]] = field(default_factory=list)
     settled: Sequence[Choice] = ()
+    unconfirmed: int = 0
     _streams: dict[str, Stream] = field(default_factory=dict)
     _possible: dict[Choice, bool] = field(default_factory=dict)
     _elements: dict[str, Elements] = field(default_factory=dict)

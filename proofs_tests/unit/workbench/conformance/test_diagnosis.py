@@ -56,6 +56,7 @@ from cerify.conformance.peeling import (
     elements,
     without,
 )
+from cerify.conformance.prediction import MatchPredictor
 from cerify.conformance.report import cases_text, cause_text, opening, title
 from cerify.conformance.rule_causes import MOST_ASKED, NONE_FOUND, RuleInquiry, defects_of_rules
 from cerify.conformance.run import ALIKE, judge_all_again, judged_again, reconsidered, same_error, search
@@ -890,6 +891,34 @@ def test_an_interrupt_anywhere_ends_the_search() -> None:
     defects, failing = failing_somewhere(watch, ask)
     assert watch.interrupted
     assert sum(len(defect.cases) for defect in defects) == failing
+
+
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_choices_are_not_confirmed_after_the_end_of_a_search(
+    interrupted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of a converter were, for seconds; now the report says how many were not."""
+    engine = {"null_groups": "joined", "alerts": "last"}
+    results = [recorded_by("sigma", engine, case) for case in load("sigma") if case.feature == "event_count"]
+    peeler = Peeler(lambda case, query, S: recorded_by("sigma", engine, case))
+    climb, predict, ended = ChoiceScorer.climb, MatchPredictor.matches, False
+
+    def climb_and_end(self: ChoiceScorer) -> list[Choice]:
+        nonlocal ended
+        climb(self)
+        ended = True
+        peeler.watch.stop("stopped after 7 s")
+        raise KeyboardInterrupt if interrupted else DiagnosisStopped("stopped after 7 s")
+
+    def predict_before_the_end(self: MatchPredictor, *of: Any) -> Any:
+        assert not ended
+        return predict(self, *of)
+
+    monkeypatch.setattr(ChoiceScorer, "climb", climb_and_end)
+    monkeypatch.setattr(MatchPredictor, "matches", predict_before_the_end)
+    found = defects_behind(peeler, [one for one in results if one.outcome == "failed"], results)
+    why = INTERRUPTED if interrupted else "stopped after 7 s"
+    assert {defect.stopped for defect in found} == {f"{why}, before 2 likely choices were confirmed"}
 
 
 SLOW = """
