@@ -21,7 +21,7 @@ from random import Random
 from typing import Any, TypeAlias
 
 from cerify.equivalence.eql.letters import EventLetter, FilterAlphabet, language_of, sample_text, values_near
-from cerify.equivalence.eql.mutants import condition_mutants, has_case
+from cerify.equivalence.eql.mutants import condition_mutants, has_case, regex_mutants
 from cerify.equivalence.eql.translate import eql_to_cel
 from cerify.equivalence.generate.shrink import Generator
 from cerify.equivalence.verdict import Claim, Different, Level, Undecided
@@ -1131,7 +1131,10 @@ def mutants_of(query: sigma.SigmaQuery) -> Iterator[tuple[str, sigma.SigmaQuery]
         yield from ((words, _with_rule(query, rule, other)) for words, other in mutants)
 
 
-CASES = {"in": "in its own case", "like": "in its own case", "in~": "in any case", "like~": "in any case"}
+CASES = {
+    operator: f"in {'any' if operator.endswith('~') else 'its own'} case"
+    for operator in ("in", "in~", "like", "like~", "regex", "regex~")
+}
 """For each operator of EQL that a mistake can put in a lookup, a description of the mistake in words about rules."""
 
 
@@ -1272,8 +1275,6 @@ def _mistakes_below(condition: eql.Condition) -> Iterator[tuple[str, eql.Conditi
 
 CONNECTIVES = eql.AllConditions | eql.AnyConditions | eql.NegatedCondition
 LIKE: Mapping[str, eql.MatchOperator] = {"in": "like", "in~": "like~", "like": "like", "like~": "like~"}
-QUANTIFIER = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?[^)]*?[:)]|\{\d+(?:,\d*)?\}|.", re.DOTALL)
-"""The parts of a regular expression: an escape, a class, the beginning of a group, a repeat count, a character."""
 SPACES = re.compile(r"^(\*?) +(?=[^ *])| +(\*?)$")
 """The blanks at the beginning and the end of a text with wildcards."""
 LOST = "parentheses lost"
@@ -1310,10 +1311,8 @@ def _mistakes_at(condition: eql.Condition) -> Iterator[tuple[str, eql.Condition]
             if trimmed != values:
                 yield "spaces lost", eql.ValueLookup(operator, term, trimmed)
         case eql.ValueLookup("regex" | "regex~" as operator, term, (str(pattern),)):
-            if operator == "regex":
-                yield "in any case", eql.ValueLookup("regex~", term, (pattern,))
             if written := sigma.SEARCHED.fullmatch(pattern):
-                for other in _other_patterns(written[2]):
+                for other in regex_mutants(written[2]):
                     around = f"{pattern[: written.start(2)]}{other}{pattern[written.end(2) :]}"
                     yield f"|re: {other}", eql.ValueLookup(operator, term, (around,))
         case eql.FunctionCall("cidrMatch", folded, (field, eql.FieldConstant(str(block)))):
@@ -1513,24 +1512,6 @@ def _texts_like_addresses(condition: eql.Condition) -> Iterator[tuple[str, str]]
         case eql.ValueLookup("like~", eql.EventField(name), texts) if isinstance(condition, eql.FunctionCall):
             begins = (str(text)[:-1] for text in texts[:MOST_TEXTS] if str(text).endswith("*"))  # not a single address
             yield from ((name, f"{begin}x") for begin in begins)
-
-
-def _other_patterns(pattern: str) -> Iterator[str]:
-    """Yield the regular expressions that lack one anchor, or in which a part may occur once more or less often."""
-    parts = QUANTIFIER.findall(pattern)
-    for i, part in enumerate(parts):
-        repeats = i > 0 and parts[i - 1] not in ("(", "|", "*", "+", "?") and not parts[i - 1].startswith("(?")
-        others: tuple[str, ...] = ()
-        if part in ("^", "$"):
-            others = ("",)
-        elif repeats and part in ("*", "+", "?"):
-            others = {"*": ("+",), "+": ("*",), "?": ("",)}[part]
-        elif repeats and (bounds := re.fullmatch(r"\{(\d+)(,?)(\d*)\}", part)):
-            least, most = int(bounds[1]), bounds[3] and int(bounds[3])
-            others = (f"{{{least + 1}{bounds[2]}{most}}}",) if most == "" or least < most else ()
-            others += (f"{{{least - 1}{bounds[2]}{most}}}",) if least else ()
-            others += (f"{{{least},{most + 1}}}",) if most != "" else ()
-        yield from ("".join((*parts[:i], other, *parts[i + 1 :])) for other in others)
 
 
 Coercion: TypeAlias = Callable[[Value], Value]

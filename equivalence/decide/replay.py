@@ -217,7 +217,7 @@ def values(clauses: Sequence[MatchRecognize], schema: Schema | None) -> dict[str
     for q in clauses:
         for e in (*q.expressions, *q.keys):
             for node in subtrees(e):
-                if isinstance(node, rows.RowComparison | rows.RowBetween | rows.RowIn | rows.RowColumn):
+                if isinstance(node, rows.RowComparison | rows.RowBetween | rows.RowIn | rows.RowLike | rows.RowColumn):
                     for name, some in _find_columns(node):
                         own = next((one for one in (TYPE, *known, *near) if one.casefold() == name.casefold()), name)
                         near.setdefault(own, set()).update(some)
@@ -240,6 +240,11 @@ def _find_columns(e: rows.Expression) -> Iterator[tuple[str, set[Value]]]:
 
     constants = rows.constants(e)
     near: set[Value] = set(constants)
+    if isinstance(e, rows.RowLike):  # texts that match a pattern, are longer or shorter, or have more for each `_`
+        patterns = [str(v).replace("%", "") for v in constants]
+        near = {pattern.replace("_", some) for pattern in patterns for some in ("", "x", "xx")}
+        near |= {text for one in [p.replace("_", "x") for p in patterns] for text in (f"x{one}", f"{one}x", one[:-1])}
+        constants = []
     for v in constants:
         if isinstance(v, str):
             near.add(f"{v}_")

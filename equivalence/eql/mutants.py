@@ -7,6 +7,7 @@ mutant has other matches there than the rule. No log kills a mutant with the sam
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -34,12 +35,16 @@ from cerify.semantics.events import Event, Match, Schema, Stream
 OTHER_COMPARATORS: dict[str, tuple[eql.Comparator, ...]] = {
     "==": ("!=",), "!=": ("==",), "<": ("<=", ">"), "<=": ("<", ">="), ">": (">=", "<"), ">=": (">", "<="),
 }  # fmt: skip
+SEARCHED = "(?s:.*)"
+"""What a regular expression has if it stands for a search or for wildcards; it gets no mutants of its own."""
 OTHER_OPERATORS: dict[str, eql.MatchOperator] = {
     ":": "like",
     "like~": "like",
     "like": "like~",
     "in": "in~",
     "in~": "in",
+    "regex": "regex~",
+    "regex~": "regex",
 }
 
 
@@ -168,30 +173,82 @@ def condition_mutants(
             for i, value in enumerate(values if len(values) > 1 else ()):
                 fewer = (*values[:i], *values[i + 1 :])
                 yield f"without {eql.show_constant(value)}", eql.ValueLookup(operator, term, fewer)
-            for i, value in enumerate(values if operator in (":", "like", "like~") else ()):
-                for other_text in _other_wildcards(value) if isinstance(value, str) else ():
-                    changed = (*values[:i], other_text, *values[i + 1 :])
-                    words = f"{eql.show_constant(other_text)} for {eql.show_constant(value)}"
-                    yield words, eql.ValueLookup(operator, term, changed)
+            for i, value in enumerate(values if operator not in ("in", "in~") else ()):
+                if not isinstance(value, str):
+                    continue
+                others = regex_mutants if operator in ("regex", "regex~") else wildcard_mutants
+                for text in others(value) if SEARCHED not in value else ():
+                    words = f"{eql.show_constant(text)} for {eql.show_constant(value)}"
+                    yield words, eql.ValueLookup(operator, term, (*values[:i], text, *values[i + 1 :]))
         case eql.FunctionCall("cidrMatch", folded, (field, *blocks)) if len(blocks) > 1:
             for i, block in enumerate(blocks):
                 fewer_blocks = (field, *blocks[:i], *blocks[i + 1 :])
                 yield f"without {show(block)}", eql.FunctionCall("cidrMatch", folded, fewer_blocks)
         case eql.FunctionCall(name, folded, arguments) if name in ("startsWith", "endsWith", "stringContains"):
             yield f"other case in {short(condition)}", eql.FunctionCall(name, not folded, arguments)
+            match arguments:
+                case (*before, eql.FieldConstant(str(whole))) if len(whole) > 1:
+                    ends = {"startsWith": [whole[:-1]], "endsWith": [whole[1:]]}
+                    for part_ in ends.get(name, [whole[:-1], whole[1:]]):
+                        words = f"{eql.show_constant(part_)} for {eql.show_constant(whole)}"
+                        yield words, eql.FunctionCall(name, folded, (*before, eql.FieldConstant(part_)))
         case eql.FieldConstant() | eql.EventField() | eql.FieldArithmetic() | eql.FunctionCall():
             return
 
 
 def has_case(test: eql.ValueLookup) -> bool:
     """Return whether a text of a test has letters that differ in upper and lower case."""
-    return any(isinstance(value, str) and value != value.swapcase() for value in test.values)
+    texts = [value for value in test.values if isinstance(value, str)]
+    if test.operator in ("regex", "regex~"):
+        texts = [re.sub(r"\\.|\(\?\w*:", "", text) for text in texts]  # the letters of \d and (?s: are signs
+    return any(text != text.swapcase() for text in texts)
 
 
-def _other_wildcards(text: str) -> Iterator[str]:
-    """Yield the text with a star added or removed at either end."""
-    yield text[1:] if text.startswith("*") else f"*{text}"
-    yield text[:-1] if text.endswith("*") else f"{text}*"
+def wildcard_mutants(text: str, several: str = "*", single: str = "?") -> Iterator[str]:
+    """Yield the patterns that differ from a pattern in one place, as mistakes of an author would.
+
+    several, single: the wildcards for any text and for one character. The first is added or removed; the second is
+    replaced by the first, or removed; and the text beside a wildcard at an end is one character shorter.
+
+    >>> list(wildcard_mutants("ab?c*"))
+    ['*ab?c*', 'ab?c', 'ab*c*', 'abc*', 'ab?*']
+    """
+    yield text[1:] if text.startswith(several) else f"{several}{text}"
+    yield text[:-1] if text.endswith(several) else f"{text}{several}"
+    for i, c in enumerate(text):
+        before, after = text[:i], text[i + 1 :]
+        if c == single:
+            yield f"{before}{several}{after}"
+        if c == single or (c == several and before and after):
+            yield before + after
+    inner = text.strip(several)
+    if len(inner) > 1:
+        if text.endswith(several) and inner[-1] != single:
+            yield f"{text.rstrip(several)[:-1]}{several}"
+        if text.startswith(several) and inner[0] != single:
+            yield f"{several}{text.lstrip(several)[1:]}"
+
+
+QUANTIFIER = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?[^)]*?[:)]|\{\d+(?:,\d*)?\}|.", re.DOTALL)
+"""The parts of a regular expression: an escape, a class, the beginning of a group, a repeat count, a character."""
+
+
+def regex_mutants(pattern: str) -> Iterator[str]:
+    """Yield the regular expressions that lack one anchor, or in which a part may occur once more or less often."""
+    parts = QUANTIFIER.findall(pattern)
+    for i, part in enumerate(parts):
+        repeats = i > 0 and parts[i - 1] not in ("(", "|", "*", "+", "?") and not parts[i - 1].startswith("(?")
+        others: tuple[str, ...] = ()
+        if part in ("^", "$"):
+            others = ("",)
+        elif repeats and part in ("*", "+", "?"):
+            others = {"*": ("+",), "+": ("*",), "?": ("",)}[part]
+        elif repeats and (bounds := re.fullmatch(r"\{(\d+)(,?)(\d*)\}", part)):
+            least, most = int(bounds[1]), bounds[3] and int(bounds[3])
+            others = (f"{{{least + 1}{bounds[2]}{most}}}",) if most == "" or least < most else ()
+            others += (f"{{{least - 1}{bounds[2]}{most}}}",) if least else ()
+            others += (f"{{{least},{most + 1}}}",) if most != "" else ()
+        yield from ("".join((*parts[:i], other, *parts[i + 1 :])) for other in others)
 
 
 def make_rule_tests(query: eql.EqlQuery, budget: Budget = Budget(), schema: Schema | None = None) -> RuleTests:

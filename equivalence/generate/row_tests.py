@@ -17,6 +17,7 @@ from typing import Any, TypeAlias
 
 from cerify.equivalence.decide.replay import values
 from cerify.equivalence.decide.row_clauses import compare
+from cerify.equivalence.eql.mutants import wildcard_mutants
 from cerify.equivalence.generate.row_pattern import EXPRESSION, PATTERN
 from cerify.equivalence.verdict import Different, Equivalent
 from cerify.semantics import trees
@@ -188,6 +189,10 @@ def _other_expressions(e: rows.Expression) -> Iterator[rows.Expression]:
             changes["negated"] = not negated
         case rows.RowBetween() | rows.RowIn() | rows.RowLike():
             changes["negated"] = not e.negated
+            match e:
+                case rows.RowLike(_, rows.RowConstant(str() as text), ()):
+                    for other in wildcard_mutants(text, "%", "_"):
+                        yield replace(e, pattern=rows.RowConstant(other))
     if changes:
         yield replace(e, **changes)
     if isinstance(e, rows.Logical | rows.Count | rows.RowAggregate):

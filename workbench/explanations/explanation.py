@@ -263,6 +263,9 @@ def numbered(word: str, parts: Sequence[ExplanationPart]) -> tuple[ExplanationPa
     )
 
 
+M = TypeVar("M", bound=Match)
+
+
 def json_of_nearest(matches: Iterable[Iterable[int]], asked: frozenset[int]) -> list[Json]:
     """Return the matches nearest to the given positions, with their differences, as JSON."""
     return [
@@ -270,7 +273,7 @@ def json_of_nearest(matches: Iterable[Iterable[int]], asked: frozenset[int]) -> 
     ]
 
 
-def find_nearest(matches: Iterable[Match], asked: frozenset[int], most: int = 3) -> list[Match]:
+def find_nearest(matches: Iterable[M], asked: frozenset[int], most: int = 3) -> list[M]:
     """Return at most `most` matches with one of the given positions, first those that differ in the fewest positions.
 
     If no positions are given, every match is considered.

@@ -28,7 +28,7 @@ from cerify.equivalence.eql.decide import (
     times_of,
 )
 from cerify.equivalence.eql.letters import FilterAlphabet, SearchLimit, TooManyTexts, exact, find_text, wild
-from cerify.equivalence.eql.mutants import mutants_of
+from cerify.equivalence.eql.mutants import make_rule_tests, mutants_of
 from cerify.equivalence.eql.translate import cel_to_eql, eql_to_cel, eql_to_rows, eql_to_sase, sase_to_eql
 from cerify.equivalence.generate.eql import PROFILES, random_log, random_query
 from cerify.equivalence.verdict import Certificate, Claim, Contained, Different, Equivalent, Undecided
@@ -558,6 +558,25 @@ def test_what_the_checker_cannot_follow_is_decided_again() -> None:
     left, right = ("A where length(x) >= 2 and length(x) >= 1", "A where length(x) >= 2")
     certificate = Certificate("equivalent", left, right, "events", None, True, (), "eql", letters=((0, 1),))
     assert "lacks an event that passes exactly" in str(language_named("eql").deciders.flaw(certificate))
+
+
+@pytest.mark.parametrize(
+    ("test", "others"),
+    [
+        ('s like~ "a?bc*"', ('"a*bc*" for "a?bc*"', '"abc*" for "a?bc*"', '"a?b*" for "a?bc*"')),
+        ('s : "*ab"', ('"*b" for "*ab"', '"*ab*" for "*ab"', '"ab" for "*ab"')),
+        ('s like "a*b"', ('"ab" for "a*b"',)),
+        ('s regex "ab+.*"', ('"ab*.*" for "ab+.*"', '"ab+.+" for "ab+.*"', 'regex~ in s regex "ab+.*"')),
+        ('startsWith(s, "ab")', ('"a" for "ab"',)),
+        ('endsWith(s, "ab")', ('"b" for "ab"',)),
+        ('stringContains(s, "ab")', ('"a" for "ab"', '"b" for "ab"')),
+    ],
+)
+def test_logs_find_texts_that_are_shorter_or_wider(test: str, others: tuple[str, ...]) -> None:
+    """Only a star more or less at an end was tried."""
+    found = make_rule_tests(parse(f"A where {test}"))
+    killed = {words for one in found.tests for words in one.kills}
+    assert (set(others) - killed, found.undecided) == (set(), ())
 
 
 @pytest.mark.parametrize("cases", sampled((8, 4_000), (8,)))

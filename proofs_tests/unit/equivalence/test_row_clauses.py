@@ -693,6 +693,13 @@ MADE = {
 }
 
 
+def test_tables_find_wildcards_that_differ() -> None:
+    """The texts of LIKE had one mutant, NOT LIKE, and the tables no text that a pattern takes."""
+    found = make_table_tests(parse("MATCH_RECOGNIZE (ORDER BY t PATTERN (A) DEFINE A AS s LIKE 'a_bc%')"))
+    killed = {words for test in found.tests for words in test.kills}
+    assert {f"DEFINE A AS s LIKE '{text}'" for text in ("%a_bc%", "a_bc", "a%bc%", "abc%", "a_b%")} <= killed
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", sampled(MADE, ["V"]))
 def test_tables_find_out_mutants(name: str) -> None:

@@ -1824,6 +1824,16 @@ def test_a_conversion_of_added_texts_leaves_a_group_of_the_same_field() -> None:
     assert judges["t: texts in n are numbers"](log) == []  # "1" and 1 are two groups
 
 
+def test_logs_find_texts_of_a_rule_that_are_shorter_or_wider() -> None:
+    selection = {"u|startswith": "ab", "v": "a?b", "w|endswith": "ab", "x|contains|cased": "A", "y|re|i": "^a"}
+    detection = {"title": "D", "logsource": {"product": "p"}, "detection": {"s": selection, "condition": "s"}}
+    found = make_sigma_tests(parse(show_documents([detection])))
+    killed = {words.removeprefix("D: ") for test in found.tests for words in test.kills}
+    wider = {'"a*" for "ab*"', '"a*b" for "a?b"', '"ab" for "a?b"', '"*b" for "*ab"', "|re: a in y|re|i: ^a"}
+    assert wider | {'in any case in x|cased: "*A*"', "in its own case in y|re|i: ^a"} <= killed
+    assert found.left == ()
+
+
 def test_a_rule_of_several_correlations_changes_in_all_of_them() -> None:
     inner = {"title": "i", "name": "i", "correlation": {**COUNT, "timespan": "5s"}}
     text = rules({"type": "temporal", "rules": ["i", "a"], "group-by": ["user"]}, inner)
