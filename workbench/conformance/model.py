@@ -1,7 +1,7 @@
 """The data of a conformance run: cases, their results, and the defects found.
 
-What runs engines makes these objects, and what reports reads them. The second half says in words how an answer is
-wrong. All reports take their sentences from there, so that text, HTML and JUnit agree.
+Runs make these objects, and reports show them. The second half says in words how an answer is wrong. All reports take
+their sentences from there, so that text, HTML and JUnit agree.
 """
 
 from __future__ import annotations

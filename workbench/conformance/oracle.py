@@ -1,7 +1,7 @@
 """Compute the expected answers: those of the default meaning, or of the choices that a policy or a reading declares.
 
 The suites store the answers of the default meaning. An engine that differs on purpose would fail everywhere, and its
-defects would be hidden among its choices. So its profile may declare choices, and what is expected then follows them.
+defects would be hidden among its choices. So its profile may declare choices, which the expected answers then follow.
 """
 
 from __future__ import annotations

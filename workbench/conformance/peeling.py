@@ -940,5 +940,5 @@ def error_class(result: CaseResult) -> str:
 
 
 def _same_error(result: CaseResult, like: Failing) -> bool:
-    """Return whether both are errors of one class; True for failures of other kinds."""
+    """Return whether two errors are of one class; True if the result is no error."""
     return result.outcome != "error" or error_class(result) == error_class(like.origin)

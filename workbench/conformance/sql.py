@@ -96,7 +96,9 @@ def _rows_of_match(window: RowWindow, length: int) -> Iterator[Measure]:
 
 
 def select(table: str, q: MatchRecognize) -> str:
-    """Return a SELECT with a clause over a table; with WINDOW each row also has its number in the partition, in ROW."""
+    """Return a SELECT with a clause over a table. With WINDOW, the column ROW has the number of each row in its
+    partition.
+    """
     if q.window is None:
         return f"SELECT * FROM {table} {show(q)}"
     parts = texts(q)

@@ -1,8 +1,8 @@
 """Hypotheses about core-CEL: an interpreter of section 3 of cep17 in which the meaning of each operator is a choice.
 
 As in cerify.semantics.core_cel.interpreter, a formula has pairs (C, nu): C is a complex event of the formula under
-every valuation that extends nu. Here a formula has the pairs of all beginnings at once, since a choice may look at all
-of them.
+every valuation that extends nu. Here the pairs of a formula for all first positions are computed at once, because a
+choice may compare them.
 """
 
 from __future__ import annotations

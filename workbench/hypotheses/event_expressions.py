@@ -1,4 +1,4 @@
-"""Hypotheses about event expressions: a choice for each operator, between its clause in vldb92 and those of engines.
+"""Hypotheses about event expressions: for each operator, the choice between its clause in vldb92 and others.
 
 The clauses are in sections 2.2 and 2.3 of the paper. Each axis has the name of an operator. Its values are clauses that
 engines use instead of the printed one.

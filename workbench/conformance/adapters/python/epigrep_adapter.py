@@ -1,5 +1,5 @@
-"""Puts epigrep under test: CEL's chains as its patterns. By default it reports every successor (`exhaustive`); with
-`--first` it commits to the first one, as epigrep itself does by default.
+"""Puts epigrep under test: CEL's chains as its patterns. By default every event that can take a step is tried
+(`exhaustive`); with `--first` only the first one, which is epigrep's own default.
 
     python epigrep_adapter.py [--first]
 """
