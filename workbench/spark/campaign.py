@@ -126,7 +126,7 @@ class Folder:
 
     @property
     def begun(self) -> Path:
-        """Return the folder for the notes of running workers."""
+        """Return the subfolder with the notes of workers on unfinished ranges."""
         return self.path / "begun"
 
     @property
@@ -177,18 +177,20 @@ class Folder:
         return {_range(path) for path in (self.path / "ranges").glob("*.parquet")}
 
     def commit(self, begin: int, end: int, counts: Iterable[Row], verdicts: Mapping[str, Sequence[Row]]) -> None:
-        """Write the files of a range. Writing the last one marks the range as finished."""
+        """Write the results of a range of cases: counts and verdicts. Writing the last file marks the range as
+        finished.
+        """
         for outcome, rows in verdicts.items():
             write(rows, VERDICTS, self.path / "verdicts" / f"outcome={outcome}" / _name(begin, end))
         write(counts, COUNTS, self.path / "ranges" / _name(begin, end))
 
     def counts(self) -> pa.Table:
-        """Return the rows of the table COUNTS for all finished ranges."""
+        """Return the numbers of cases and seconds of all finished ranges, as a table with the schema COUNTS."""
         files = [self.path / "ranges" / _name(*ends) for ends in sorted(self.done())]
         return pa.concat_tables([COUNTS.empty_table(), *(pq.ParquetFile(file).read() for file in files)])
 
     def verdicts(self, outcome: str, columns: Sequence[str] = VERDICTS.names) -> pa.Table:
-        """Return the cases of that outcome of all finished ranges, in order."""
+        """Return the stored cases with this outcome, of all finished ranges, in order."""
         folder, tables = self.path / "verdicts" / f"outcome={outcome}", []
         for ends in sorted(self.done()):
             if (path := folder / _name(*ends)).exists():
@@ -320,10 +322,10 @@ def limited_memory(mebibytes: int | None) -> Iterator[None]:
 
 
 class Notes:
-    """The notes of a worker on the range that it judges, as a context manager. A finished range has no notes.
+    """The notes of a worker on the range that it judges, from which deaths of workers are detected; a context manager.
 
-    run: a name for this call of the campaign; deaths of workers in other calls do not count. watched: the seconds after
-    which the worker exits if a case exceeds its time limit.
+    A finished range has no notes. run: a name for this call of the campaign; deaths of workers in other calls do not
+    count. watched: the seconds after which the worker exits if a case exceeds its time limit.
     """
 
     def __init__(self, path: Path, run: str, watched: float) -> None:
@@ -384,7 +386,10 @@ class Notes:
 
 @dataclass
 class Limited:
-    """An evaluator with limits, for the cases of one range. seconds: None if the evaluator has its own limit."""
+    """An evaluator with limits of time and memory, for the cases of one range.
+
+    seconds: the limit for each case; None if the evaluator has its own limit. index: the number of the current case.
+    """
 
     name: str
     evaluator: Evaluator
@@ -425,7 +430,11 @@ DONE = pa.schema({"begin": pa.int64(), "end": pa.int64(), "ended": pa.string()})
 
 @dataclass(frozen=True)
 class Work:
-    """The work for a Spark job: the text of the Job, the folder, a name for this call of the campaign, the ranges."""
+    """The work of a Spark job, as plain data for workers.
+
+    job: the Job as text. path: the folder of the campaign. run: a name for this call of the campaign. ranges: the
+    ranges of cases to judge.
+    """
 
     job: str
     path: str
@@ -433,8 +442,9 @@ class Work:
     ranges: tuple[tuple[int, int], ...]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Judge the ranges with these indices. Yield a row DONE for each; its field `ended` says why to stop the
-        campaign.
+        """Judge the ranges whose indices the batches contain. Yield a row (schema DONE) for each range.
+
+        Its field `ended` is the reason to stop the campaign, or null.
         """
         for batch in batches:
             for number in batch.column("id").to_pylist():
@@ -487,7 +497,11 @@ def prepared(text: str) -> Job:
 
 @dataclass
 class Tally:
-    """The results of a range: the number of cases and the seconds by outcome, and the cases that are stored in full."""
+    """The results of a range of cases.
+
+    cases, seconds: for each outcome (with language, evaluator and so on), the number of cases and their total time.
+    kept: by outcome, the cases that are stored with their query and stream, such as disagreements.
+    """
 
     cases: Counter[tuple[str | None, ...]] = field(default_factory=Counter)
     seconds: Counter[tuple[str | None, ...]] = field(default_factory=Counter)
@@ -568,7 +582,10 @@ def _evaluators(job: Job, part: PlanShare, notes: Notes) -> tuple[Limited, dict[
 
 @cache
 def started(argv: tuple[str, ...], seconds: float, memory: int, restarts: int) -> Engine:
-    """Return the engine of this process. Its tasks share it, and it is closed when the process exits."""
+    """Return the engine under test in this process, started if needed. All tasks of the process share it.
+
+    It is closed when the process exits.
+    """
     engine = Engine(argv, Limits(run_seconds=seconds, memory=memory * 2**20, restarts=restarts))
     atexit.register(engine.close)
     for number in (signal.SIGTERM, signal.SIGHUP):  # Spark kills workers by these, and atexit does not run
@@ -746,8 +763,10 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True)
 class Ran:
-    """The result of a call of `campaign`: the cases done before it and by it, its seconds, dead workers, and why it
-    stopped early.
+    """The result of a call of `campaign`.
+
+    before: the number of cases done before the call. cases: the number done by it. seconds: its time. deaths: how many
+    workers died. ended: why it stopped early, or None.
     """
 
     before: int
@@ -767,11 +786,11 @@ def campaign(
     size: int = RANGE,
     progress: Progress = lambda done: None,
 ) -> Ran:
-    """Judge `cases` cases from the number `first` on, except those already in the folder; then shrink a sample of the
-    disagreements.
+    """Judge `cases` cases from the number `first` on, then shrink a sample of the disagreements.
 
-    session: called only if a case is left to judge. size: the number of cases in a range, for a new folder. Raises
-    InputError.
+    Cases that are already in the folder at `path` are not judged again. session: a function that returns the Spark
+    session; it is called only if a case is left to judge. size: the number of cases in a range, for a new folder.
+    progress: called with the number of cases done. Raises InputError.
     """
     begun, folder = time.monotonic(), Folder(path)
     with folder.opened(job, size) as size:
@@ -797,7 +816,7 @@ def campaign(
 
 
 def missing(done: set[Range], begin: int, end: int, size: int) -> list[Range]:
-    """Return the unfinished ranges from begin to end, cut at the multiples of the size."""
+    """Return the ranges from begin to end that are not finished, divided at the multiples of the size."""
     ends = dict(sorted(done))
     found, at = [], begin
     while at < end:
@@ -998,7 +1017,7 @@ def render(found: CampaignVerdicts) -> str:
 
 @dataclass(frozen=True)
 class CampaignExample:
-    """A cause with its smallest case, for the page."""
+    """A cause of disagreements with its smallest case, for the page of a campaign."""
 
     number: int
     row: Row

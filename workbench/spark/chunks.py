@@ -240,7 +240,7 @@ def _less(start: Any, width: int | float) -> Any:
 def width_in_places(df: DataFrame, columns: Columns, attribute: str, width: int | float) -> int | float | None:
     """Return the width of a window in the unit of the first column of the order: for times, microseconds.
 
-    Return None if the window is on another column.
+    Return None if the window is on another column, or if the column has no times or numbers.
     """
     name = columns.time if attribute == TIME else attribute
     kind = df.schema[columns.order[0]].dataType
