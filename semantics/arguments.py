@@ -52,6 +52,7 @@ def require_kind(name: str, value: object, kind: type | UnionType, wanted: str) 
 
 def require_whole(name: str, value: object, least: int = 0) -> None:
     """Raise IllFormed unless the value is a whole number from `least` to 10**18."""
+    # bool is a subclass of int in Python, but True as a limit is a mistake.
     if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
         raise IllFormed(f"{name}: expected a whole number of at least {least}, not {short_repr(value)}")
     if int(value) > MOST:

@@ -156,6 +156,7 @@ def event_of_document(
     >>> event_of_document({"event": {"category": ["process"]}, "process.args": ["a", "b"]}, "line 1").attributes
     {'event.category': 'process', 'process.args': 'a', 'process.args[1]': 'b'}
     """
+    # A search hit. A document may have a field of its own with this name, whose value is then no object.
     if isinstance(document, Mapping) and isinstance(document.get("_source"), Mapping):
         document = document["_source"]
     if not isinstance(document, Mapping):
@@ -190,6 +191,7 @@ def document_of_event(event: Event) -> dict[str, Any]:
             arrays.setdefault(own.removesuffix(NULL), [])
         elif name != TIME:
             plain = value.isoformat().replace("+00:00", "Z") if isinstance(value, datetime) else value
+            # The name of a field may end in brackets. It is an element of an array only if the first element is there.
             is_element = bracket and name.removesuffix(own.removeprefix(base)) in event.attributes
             arrays.setdefault(base if is_element else own, []).append(plain)
     if CATEGORY not in arrays and event.type not in (NO_CATEGORY, UNCATEGORIZED):

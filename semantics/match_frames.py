@@ -252,11 +252,13 @@ class TableLayout:
             places, counts = matches.by_type.get(R, (np.empty(0, np.int64), np.zeros(number, np.int64)))
             column = table[name]
             if pa.types.is_dictionary(column.type):
+                # The dictionary is how a file or reader stores the column. Users of the table expect texts.
                 column = column.cast(pa.string())
             cells = column.take(pa.array(places)).combine_chunks()
             if several:
                 cells = pa.ListArray.from_arrays(pa.array(np.append(0, np.cumsum(counts)), pa.int32()), cells)
             elif len(cells) < number:
+                # A match without an event of this type gets a null, so that each column has one cell for each match.
                 cells = cells.take(pa.array(np.cumsum(counts) - 1, mask=counts == 0))
             found[_free(f"{R}.{name}", found)] = cells
         return found

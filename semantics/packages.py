@@ -56,6 +56,7 @@ EXTRAS: Mapping[str, str] = {
 def installed(name: str) -> bool:
     """Return whether a package can be imported."""
     try:
+        # Looked up first: find_spec fails for a loaded module without a spec, such as one that a test makes.
         return name in sys.modules or find_spec(name) is not None
     except ModuleNotFoundError:  # an import hook may refuse the package
         return False

@@ -109,6 +109,7 @@ class Schema:
         for name, attributes in self.types.items():
             if not isinstance(attributes, Mapping):
                 require_kind("the types of a schema", attributes, Mapping, wanted)
+            # `isascii` comes first, because it is true of nearly all names and much cheaper than `is_text`.
             if wrong := [
                 text for text in (name, *attributes) if not ((type(text) is str and text.isascii()) or is_text(text))
             ]:
@@ -172,6 +173,7 @@ class Schema:
                         "attribute has one type, so rename one of the two"
                     )
                 attributes[name] = both
+        # Values of one attribute in events of two types share a column, so a float in one type makes floats in all.
         floats = {name for attributes in types.values() for name, kind in attributes.items() if kind == "float"}
         for attributes in types.values():
             attributes.update({name: "float" for name, kind in attributes.items() if kind == "int" and name in floats})

@@ -218,6 +218,7 @@ class Funnel:
             places = np.full(len(order), -1)
             places[begun] = self._require_chains("a split").at_step(order[begun], 0)
             name = parse_attribute(split)
+            # A table needs different names, but an attribute may be called like the level or the key.
             name = f"{name} (split)" if name in (*columns, self.question.by) else name
             columns[name] = column.take(pa.array(places, mask=places < 0)).combine_chunks()
         if self._chains is not None:
@@ -269,6 +270,7 @@ class Funnel:
         self._require_chains("a split")
         attribute, events, path = parse_attribute(attribute), self.events, self._source.path
         if path is not None and attribute not in events.table.column_names:
+            # The first reading kept only what the steps need, so that large files fit in memory.
             events = as_stream(path, attributes={attribute})
         return _column(events, attribute, "the split")
 
@@ -318,6 +320,7 @@ class Funnel:
         return self._present[order.to_numpy()], values.take(order)
 
     def _code_of(self, key: Any) -> int:
+        # Compared as a text too, because a key that is typed on the command line is always a text.
         for code in self._present:
             value = self._key_values[int(code)].as_py()
             if value == key or str(value) == str(key) or (hasattr(value, "isoformat") and show_time(value) == key):

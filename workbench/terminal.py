@@ -165,6 +165,7 @@ def screen_width() -> int:
 
 def echo_line(text: str = "", style: str = "") -> None:
     """Write a text to standard output as one line, which is not wrapped, with escapes for newlines."""
+    # The text may have words from outside, such as a query or the name of an engine.
     click.echo(_styled(printable(text), style), color=in_colour())
 
 

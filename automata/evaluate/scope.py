@@ -362,7 +362,7 @@ def _ascending(values: list[Value | None]) -> bool:
 
 @dataclass(frozen=True)
 class ReachBounds:
-    """How far a query looks back: the windows that end with the event at which a match is reported.
+    """The reach of a query into the past: the windows that end with the event at which a match is reported.
 
     Events before all of these windows do not matter. events: the number of events of a window, including the last one.
     widths: windows on values, as pairs (attribute, width).

@@ -172,6 +172,7 @@ def line(states: tuple[NfabState, ...]) -> tuple[NfabEdge, ...]:
         if q.kind == "more":
             edges += [NfabEdge(q, "take", q), NfabEdge(q, "ignore", q), NfabEdge(q, "proceed", following)]
         else:
+            # q1 has no ignore edge: a run begins with its first event, so there is nothing before it to ignore.
             edges += [NfabEdge(q, "begin", following)] + [NfabEdge(q, "ignore", q)] * (q != states[0])
     return tuple(edges)
 
@@ -227,6 +228,7 @@ def show_formula(f: Formula) -> str:
         case NfabTest(predicate, _):
             return show_condition(predicate)
         case Elapsed(state, first, window, closed, over):
+            # The negation of < is ≥, and that of ≤ is >: a closed window is over only after its width.
             sign = {(False, False): "<", (False, True): "≥", (True, False): "≤", (True, True): ">"}[closed, over]
             return f"{state.name}.time - {first.name}.time {sign} {window.seconds}"
         case Theta(label):

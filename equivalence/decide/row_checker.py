@@ -39,7 +39,7 @@ Rest: TypeAlias = tuple[rows.Pattern | RowIteration, ...]
 
 
 class CheckedSide(NamedTuple):
-    """What is left of one clause's pattern after the rows so far.
+    """The remainder of one clause's pattern after the rows so far.
 
     left: the remaining patterns, the preferred first, each with a number; equal numbers mean that the rows have equal
     labels. match: the number of the match if no remaining pattern is completed; None for no match.

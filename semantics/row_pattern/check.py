@@ -633,7 +633,7 @@ def _no_column(column: rows.RowColumn, name: str, there: Sequence[str]) -> Probl
 
 
 class LabellingShape(NamedTuple):
-    """What matters of a labelling: whether it has rows, and whether a wanted variable labels its first or a later row.
+    """Some facts of a labelling: whether it has rows, and whether a wanted variable labels its first or a later row.
 
     The wanted variables are the argument of `shapes`.
     """

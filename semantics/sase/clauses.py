@@ -57,6 +57,7 @@ def clauses_of_matches(q: sase.SaseQuery) -> list[tuple[Predicate, bool]]:
 
     Underlined predicates define the partitions (sase07, section 2.2.1).
     """
+    # An equivalence test relates all events of a match and names no variable; `equivalences` returns those.
     absent = negated(q)
     return [
         (c.condition, c.underlined)
@@ -137,6 +138,7 @@ def index_by_stream(q: sase.Tree) -> Mapping[str, sase.SaseQuery | sase.SaseUnio
 def in_order(q: sase.Tree) -> tuple[sase.SaseQuery | sase.SaseUnion, ...]:
     """Return a program's queries, each after the queries whose streams it reads. Raises IllFormed for a cycle."""
     queries, makers = queries_of(q), index_by_stream(q)
+    # By identity, because two queries of a program may be equal trees.
     index = {id(query): n for n, query in enumerate(queries)}
     graph = {
         n: {index[id(makers[name])] for part in blocks_of(query) if (name := source_of(part)) in makers}  # type: ignore[index]

@@ -290,7 +290,7 @@ def agree(attribute: str, event: Event, before: Event) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Where a conjunct of WHERE is tested: the index of a component in the pattern, and an edge of that component.
+    """The place where a conjunct of WHERE is tested: the index of a component in the pattern, and an edge of it.
 
     The edge is the moment in the selection of a Kleene plus: its first event, any event, a later event, or its end.
     """

@@ -121,6 +121,7 @@ class _Builder(PredicateBuilder):
         pattern: tuple[sase.Component, ...] = ()
         where: list[Any] = []
         returned = sase.Return(())
+        # The parts are optional, so their places say nothing: each part is known by its class.
         for child in children:
             if isinstance(child, sase.Return):
                 returned = child
@@ -182,6 +183,7 @@ class _Builder(PredicateBuilder):
                     "`or` beside `and` is ambiguous: put parentheses around the `or`",
                     (last if last.loose else child).span,
                 )
+            # The papers write one predicate on each line without `and`, so a new line joins predicates too.
             if last is not None and last is before and "\n" not in self.text[last.span.end : child.span.start]:
                 raise ParseError("two predicates are not joined: write `and` or a new line between them", child.span)
             found.extend(child.conjuncts)
@@ -257,6 +259,7 @@ class _Builder(PredicateBuilder):
     def aggregate(self, meta: Meta, function: Token, *rest: Token | None) -> Term:
         tokens = {kind: [t for t in rest if t is not None and t.type == kind] for kind in ("NUMBER", "NAME", "EMPTY")}
         variable, *name = map(str, tokens["NAME"])
+        # Built-in functions are read in any case. A function of your own keeps its case, because it is registered so.
         known = str(function).lower()
         known = known if known in (*BUILT_IN, *RANKED) else str(function)
         parameter = next(map(number_of, tokens["NUMBER"]), None)

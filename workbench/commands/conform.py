@@ -389,6 +389,7 @@ def _print_table(report: Report) -> None:
     for result in report.results:
         features.setdefault(result.case.feature, []).append(result)
     counted: list[Outcome] = ["passed", "skipped", "failed"]
+    # This column is zero unless cerify itself has a defect, so it is shown only then.
     if report.disputed:
         counted.append("disputed")
     headings = "feature", "cases", *counted, "no answer"

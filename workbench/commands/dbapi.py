@@ -142,6 +142,7 @@ def _value(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
+        # Not JSON, so a plain text: a password then needs no quotes.
         return text
 
 
@@ -166,6 +167,7 @@ def main(name: str, *arguments: str) -> None:
         raise InputError(f"{name!r} is not a DB-API module: it has no `connect`, or no `Error`")
     try:
         database = Database(module, arguments)
+    # Drivers raise different errors for wrong arguments of `connect`.
     except (module.Error, TypeError, ValueError, OSError) as error:
         raise InputError(f"{name}.connect({', '.join(arguments)}) failed: {error}") from None
     serve(EngineInfo(name, database.version(), ["row-pattern"]), {"row-pattern": database.answer})

@@ -229,6 +229,7 @@ def funnel_svg(title: str, bars: Sequence[tuple[str, float, str]]) -> str:
     """Return inline SVG of bars: each has the step's text, its share from 0 to 1, and a remark."""
     height = MARGIN + len(bars) * ROW
     described = "; ".join(f"{name}: {said}" for name, _, said in bars)
+    # A page may have several drawings, and their ids must be different.
     name = "f" + blake2b(repr((title, bars)).encode(), digest_size=5).hexdigest()
     parts = [
         f'<svg class="funnel" role="img" aria-labelledby="{name}t {name}d" '

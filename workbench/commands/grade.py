@@ -206,6 +206,7 @@ def _tasks_for(args: GradeArguments, answered: Collection[str]) -> dict[str, Exe
 
 def _folder(args: GradeArguments, folder: Path) -> int:
     submissions = grading.read_submissions(folder)
+    # All students are marked on the same exercises, so that their points can be compared.
     answered = {id_ for one in submissions.values() if not isinstance(one, InputError) for id_ in one}
     tasks = _tasks_for(args, answered)
     if not tasks:

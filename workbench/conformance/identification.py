@@ -1110,7 +1110,7 @@ def choose_varied(hypotheses: Sequence[Choices], most: int) -> list[Choices]:
 
 
 class Need:
-    """What is still missing to separate a hypothesis from its rival.
+    """The evidence that is still missing to separate a hypothesis from its rival.
 
     CORROBORATING questions must separate the two, with several queries, and for each hypothesis a match that the other
     lacks. telling: the answered questions that separate the two. queries: their queries. number: how many of them

@@ -295,6 +295,7 @@ def find_matches(phi: cel.Formula, S: Stream, choices: Choices, output: Output, 
     for n in range(len(S)):
         mus: set[Valuation] = set()
         for query in queries:
+            # With left-first, a later alternative counts only if no earlier one has a match at this event.
             if not (mus and choices["or"] == "left-first"):
                 mus |= interpreter.ending(query, n)
         told = {(tuple(sorted(sup(mu))), bindings_of(mu) if with_bindings else None) for mu in mus}

@@ -177,6 +177,7 @@ class CelExplanations(Explanations[Formula]):
         from cerify.automata.evaluate.scope import Scope, strip_windows
 
         scope = strip_windows(query)
+        # The automaton reads one stream of events. Windows and keys choose these events, so the title names them.
         if isinstance(scope, Scope) and (scope.widths or scope.attributes or scope.keys):
             inside = "on the events of each key" if scope.keys else "in its windows and partitions"
             title, query = f"{title}: that of {show(scope.core)}, {inside}", scope.core

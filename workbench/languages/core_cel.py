@@ -182,6 +182,7 @@ class CoreDeciders(Deciders[Formula]):
         S = difference(compile_core(left), compile_core(right), "events", schema)
         if S is None:
             return None
+        # S is a shortest stream, so the matches differ at its last event; earlier, a shorter stream would do.
         at = len(S) - 1
         one, other = ({m for m in self.language.evaluators.matches(query, S) if m.at == at} for query in (left, right))
         return Different(S, at, tuple(sorted(one - other)), tuple(sorted(other - one)), True)
@@ -282,6 +283,7 @@ def _batches_in_cel(evaluator: str, phi: Formula, schema: Schema | None, options
     return psi if isinstance(psi, Unsupported) else make(psi, schema, options)
 
 
+# One request needs the translation several times: for the plan, the evaluator and the explanation.
 @lru_cache(16)
 def _in_cel(phi: Formula, budget: Budget) -> CelFormula | Unsupported:
     from cerify.equivalence.rewrite.translate_core_cel import translated

@@ -96,6 +96,7 @@ class ExpressionSyntax(Syntax[Expression]):
         try:
             takes_place = shortest_history(query, schema) is not None
         except (Unsupported, BudgetExceeded):
+            # The decider may give up where evaluation does not, so `check` then reports the rest.
             return Checked(fragment, summary, found)
         if not found and not takes_place:
             found = [Problem("never", "the expression takes place at no event of any history", body.span)]
@@ -112,6 +113,7 @@ class ExpressionEvaluators(Evaluators[Expression]):
         return [Match(e, (e,)) for e in sorted(takes_place(query, S, budget, plain=True))]
 
     def waits(self, query: Expression) -> bool:
+        # An expression takes place at the event that was read last, so nothing has to be awaited.
         return False
 
     def needs_schema(self, query: Expression) -> bool:

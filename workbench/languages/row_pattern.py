@@ -336,6 +336,7 @@ class RowDeciders(Deciders[MatchRecognize]):
         require_wellformed(left)
         require_wellformed(right)
         asked = question.claim, question.level, question.schema
+        # The decider compares events. Equal events have equal positions, but a difference in events has to be checked.
         by: Level = "events" if question.level == "positions" else question.level
         try:
             verdict = compare(left, right, question.claim, by, question.schema, question.budget)
@@ -358,6 +359,7 @@ class RowDeciders(Deciders[MatchRecognize]):
 
         try:
             verdict = compare(left, right, "equivalent", "events", schema, budget)
+        # It is an Unsupported too, but says nothing about the clauses: the user has to install a package.
         except MissingPackage:
             raise
         except Unsupported as error:

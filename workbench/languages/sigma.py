@@ -90,6 +90,7 @@ class SigmaSyntax(Syntax[sigma.SigmaQuery]):
 
     def require_typed(self, query: sigma.SigmaQuery, schema: Schema, /) -> None:
         for problem in self.problems(query, schema):
+            # An unused detection changes no alert, and a field that some events lack may occur in others.
             if problem.rule != "unused" and not problem.partial:
                 raise IllFormed(problem.hinted)
 
@@ -198,6 +199,8 @@ class SigmaExplanations(Explanations[sigma.SigmaQuery]):
             for chosen in one
         ]
         found = make_sigma_tests(query)
+        # Converters that cut thresholds to whole numbers differ only near the cut ones, so logs for these are tried
+        # too.
         as_cut = choices_of({"constants": "truncated"}, INTERPRETATION.axes)
         rules = tuple(change_thresholds(rule, as_cut, {}) for rule in query.rules)
         more = make_sigma_tests(replace(query, rules=rules)).tests if rules != query.rules else ()

@@ -308,6 +308,7 @@ def verdicts(due: DataFrame, reported: DataFrame, places: DataFrame, keys: Seque
     `times` is how often it was reported. The order of the events in a report does not matter.
     """
     names = [*keys, "events"]
+    # Without a key, a position or events a report cannot be compared with a match; it is added at the end.
     broken = reduce(or_, (column(name).isNull() for name in [*names, "at"]))
     broken = broken | F.exists("events", lambda event: event.isNull())
     well = reported.where(~broken).select(*map(column, keys), "at", _in_order("events"), F.lit(False).alias("is_due"))
