@@ -48,6 +48,7 @@ from cerify.semantics.sigma.denote import (
 from cerify.semantics.sigma.parse import load_documents
 from cerify.semantics.sigma.syntax import (
     NUMERIC,
+    SEARCHED,
     SIGNS,
     TEMPORAL,
     SigmaCorrelation,
@@ -262,10 +263,13 @@ AXES = axes(
 )
 
 OF_CONDITIONS = (
-    "network-parentheses", "networks", "cased", "cased-texts", "question-marks", "like-signs", "like-texts", "fieldref",
-    "compared-texts", "nulls",
+    "network-parentheses", "networks", "cased-texts", "question-marks", "like-signs", "like-texts", "fieldref",
+    "compared-texts", "nulls", "cased",
 )  # fmt: skip
-"""The axes about the conditions of detections, in the order in which `_change_condition` applies them."""
+"""The axes about the conditions of detections, in the order in which `_change_condition` applies them.
+
+`cased` is last, because the others have to know which texts have the modifier.
+"""
 
 
 @dataclass(frozen=True)
@@ -511,8 +515,9 @@ def _in_tests(change: Callable[[eql.Condition], eql.Condition]) -> Callable[[eql
 
 
 def _ignore_case(node: eql.Condition) -> eql.Condition:
-    """Change a test of texts so that it ignores case; return other conditions unchanged."""
-    if isinstance(node, eql.ValueLookup) and node.operator in FOLDED and any(isinstance(v, str) for v in node.values):
+    """Change a test of texts so that it ignores case; return other conditions, also `|re`, unchanged."""
+    texts = [v for v in node.values if isinstance(v, str)] if isinstance(node, eql.ValueLookup) else []
+    if isinstance(node, eql.ValueLookup) and node.operator in FOLDED and not all(map(SEARCHED.fullmatch, texts)):
         return eql.ValueLookup(FOLDED[node.operator], node.term, node.values)
     return node
 
@@ -544,7 +549,6 @@ def _compare_texts(node: eql.Condition, as_numbers: bool) -> eql.Condition:
 CHANGES: Mapping[tuple[str, str], Callable[[eql.Condition], eql.Condition]] = {
     ("network-parentheses", "lost"): lose_network_parentheses,
     ("networks", "texts"): compare_networks_as_texts,
-    ("cased", "folded"): _in_tests(_ignore_case),
     ("cased-texts", "anywhere"): _in_tests(find_cased_anywhere),
     ("cased-texts", "literal"): _in_tests(compare_cased_literally),
     ("question-marks", "plain"): _in_tests(read_question_marks_as_characters),
@@ -555,6 +559,7 @@ CHANGES: Mapping[tuple[str, str], Callable[[eql.Condition], eql.Condition]] = {
     ("compared-texts", "as-numbers"): _in_tests(partial(_compare_texts, as_numbers=True)),
     ("compared-texts", "as-texts"): _in_tests(partial(_compare_texts, as_numbers=False)),
     ("nulls", "absent"): lose_nulls,
+    ("cased", "folded"): _in_tests(_ignore_case),
 }
 """For each axis and value, the function that changes a condition as converters with this value do."""
 
@@ -570,7 +575,7 @@ def _number_in(value: Value | None) -> float | None:
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-FOLDED: Mapping[str, eql.MatchOperator] = {"in": "in~", "like": "like~"}
+FOLDED: Mapping[str, eql.MatchOperator] = {"in": "in~", "like": "like~", "regex": "regex~"}
 """For each operator that compares case, the one that ignores it."""
 
 INTERPRETATION = Interpretation(AXES, find_matches, features, compared="valuations")

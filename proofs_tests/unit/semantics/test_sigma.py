@@ -1507,6 +1507,25 @@ def test_a_converter_may_compare_cased_texts_in_any_case() -> None:
     assert (found_by(count, log), found_by(count, log, cased="folded")) == ([0], [0, 1])
 
 
+@pytest.mark.parametrize(
+    ("test", "choice", "value", "places"),
+    [
+        ({"f|startswith|cased": "h"}, "cased-texts", "literal", [1]),
+        ({"f|cased": "h"}, "cased-texts", "anywhere", [0, 1, 2, 3]),
+        ({"f|cased": "h[12]"}, "cased-texts", "glob", [2]),
+        ({"f|cased": "h?"}, "question-marks", "plain", [1, 2, 3]),
+        ({"f|re": "^h1$"}, "cased-texts", "anywhere", []),
+    ],
+)
+def test_cased_texts_without_case_are_still_those_that_other_choices_are_about(
+    test: dict[str, str], choice: str, value: str, places: list[int]
+) -> None:
+    """EQL compares `h*` as a text and in any case, and no choice was named, since one hid the other."""
+    count = rules({"type": "event_count", "rules": ["x"], "condition": {"gte": 1}}, detection("x", test))
+    log = [Event("event", {"f": f, "time": t}) for t, f in enumerate(("xH", "H*", "H1", "HX"))]
+    assert found_by(count, log, **{"cased": "folded", choice: value}) == places
+
+
 WHY_NOT = """
 title: t
 correlation:
