@@ -5,12 +5,11 @@ import java.time.OffsetDateTime;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.StreamSupport;
 import org.apache.flink.api.common.typeinfo.TypeInformation;
 import org.apache.flink.api.common.typeinfo.Types;
-import org.apache.flink.streaming.api.datastream.DataStream;
-import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
+import org.apache.flink.api.java.typeutils.RowTypeInfo;
 import org.apache.flink.table.api.Schema;
-import org.apache.flink.table.api.bridge.java.StreamTableEnvironment;
 import org.apache.flink.types.Row;
 import org.json.JSONArray;
 import org.json.JSONObject;
@@ -29,31 +28,43 @@ final class Rows {
 
     private Rows() {}
 
-    /** Registers the table by the name that the statements have. */
-    static void register(JSONObject sql, StreamExecutionEnvironment environment, StreamTableEnvironment tables) {
-        JSONArray columns = sql.getJSONArray("columns");
-        List<String> names = new ArrayList<>(List.of(TIME));
-        List<TypeInformation<?>> types = new ArrayList<>(List.of(Types.INSTANT));
-        Schema.Builder schema = Schema.newBuilder().column(TIME, "TIMESTAMP_LTZ(3)");
-        for (Object each : columns) {
-            JSONObject column = (JSONObject) each;
-            names.add(column.getString("name"));
-            types.add(TYPES.get(column.getString("type")));
-            schema.column(column.getString("name"), column.getString("type"));
-        }
+    /** The rows of the table. */
+    static List<Row> of(JSONObject sql) {
+        TypeInformation<?>[] types = type(sql).getFieldTypes();
         List<Row> rows = new ArrayList<>();
         for (Object each : sql.getJSONArray("rows")) {
-            Row row = new Row(names.size());
+            Row row = new Row(types.length);
             row.setField(0, Instant.ofEpochSecond(rows.size()));
-            for (int i = 1; i < names.size(); i++) {
-                row.setField(i, value(((JSONArray) each).get(i - 1), types.get(i)));
+            for (int i = 1; i < types.length; i++) {
+                row.setField(i, value(((JSONArray) each).get(i - 1), types[i]));
             }
             rows.add(row);
         }
-        TypeInformation<Row> type = Types.ROW_NAMED(names.toArray(String[]::new), types.toArray(TypeInformation[]::new));
-        DataStream<Row> stream = environment.fromCollection(rows, type);
-        tables.createTemporaryView(
-                sql.getString("table"), stream, schema.watermark(TIME, TIME).build());
+        return rows;
+    }
+
+    /** The columns of the table as Flink's types. */
+    static RowTypeInfo type(JSONObject sql) {
+        List<String> names = new ArrayList<>(List.of(TIME));
+        List<TypeInformation<?>> types = new ArrayList<>(List.of(Types.INSTANT));
+        for (JSONObject column : columns(sql)) {
+            names.add(column.getString("name"));
+            types.add(TYPES.get(column.getString("type")));
+        }
+        return new RowTypeInfo(types.toArray(TypeInformation[]::new), names.toArray(String[]::new));
+    }
+
+    /** The columns of the table in SQL, with a watermark. */
+    static Schema schema(JSONObject sql) {
+        Schema.Builder schema = Schema.newBuilder().column(TIME, "TIMESTAMP_LTZ(3)");
+        columns(sql).forEach(column -> schema.column(column.getString("name"), column.getString("type")));
+        return schema.watermark(TIME, TIME).build();
+    }
+
+    private static List<JSONObject> columns(JSONObject sql) {
+        return StreamSupport.stream(sql.getJSONArray("columns").spliterator(), false)
+                .map(JSONObject.class::cast)
+                .toList();
     }
 
     private static Object value(Object json, TypeInformation<?> type) {
