@@ -235,6 +235,7 @@ KINDS: Mapping[str, Sequence[tuple[str, Fits]]] = {
         ("permute-of-one-part", has_part(r"PERMUTE\((\([^()]*\)|[^(),])*\)")),
         ("label-of-the-row-before", has_part(r"PREV\(CLASSIFIER\(")),
         ("division-of-a-double-by-0", has_part(r" [/%] 0\b")),
+        ("iteration-without-rows-after-one-with-rows", has_part(r"\([^()]*\w[*?][^()]*\)[*+{]")),
     ),
     "varpulis": (
         ("kleene-plus-in-last-place", has_part(r"^[^)]*\+ \w+\[\]\)")),

@@ -299,6 +299,7 @@ EXAMPLES: dict[str, dict[str, tuple[str, str, object]]] = {
         "permute-of-one-part": ("PATTERN (B | PERMUTE((A B)))", "PATTERN (PERMUTE((A | B), A))", NO_MATCH),
         "label-of-the-row-before": ("DEFINE A AS PREV(CLASSIFIER()) = 'B'", "DEFINE A AS PREV(x) = 1", NO_MATCH),
         "division-of-a-double-by-0": ("DEFINE A AS y % 0 IS NULL", "DEFINE A AS y % 10 IS NULL", NO_MATCH),
+        "iteration-without-rows-after-one-with-rows": ("PATTERN ((B? | A)*)", "PATTERN ((B | A)*)", NO_MATCH),
     },
     "varpulis": {
         "kleene-plus-in-last-place": ("SEQ(A a, B+ b[])", "SEQ(A a, B b)", NO_MATCH),
