@@ -44,5 +44,5 @@ for measure in ("FIRST(A.x, 1)", "NEXT(FINAL LAST(x))", "LAST(CLASSIFIER(A), 1)"
     show("{- A -}" if "COUNT" in measure else "A", "", 7, 8, measure=measure, per="ONE ROW")
 for per in ("ONE ROW", "ALL ROWS"):
     show("A{0}? {- A -}", "", 7, 8, measure="x", per=per)
-for pattern in ("(A+){2,}?", "(A{2,}?)+", "(B*)* A", "C (B{2}){0,2}?", "A{2} (C A*)?", "A{2} | C", "B (B? C)", "B B? C"):
+for pattern in ("(A+){2,}?", "(A{2,}?)+", "(B*)* A", "C (B{2}){0,2}?", "A{2} (C A*)?", "A{2} | C", "B (B? C)"):
     show(pattern, "", *range({"(": 4, "C": 2, "A": 1, "B": 2}[pattern[0]]), measure="MATCH_NUMBER()")
