@@ -332,7 +332,9 @@ class ChainStep:
 class CrossCondition:
     """A condition on the events of several steps, as a tree.
 
-    steps: for each variable of the condition, the indices of the steps whose events it binds.
+    steps: for each variable of the condition, the indices of the steps whose events it binds. They are several if steps
+    have the same event type, and none if the variable is bound only in another alternative of OR. If you read the tree
+    yourself: an attribute inside an `Every` node has the variable of this node, and its own `variable` is null.
     """
 
     condition: Json

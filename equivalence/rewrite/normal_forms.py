@@ -737,7 +737,7 @@ def renamed(phi: cel.Formula, A: str, B: str) -> cel.Formula:
         case cel.In(psi, C):
             return cel.In(renamed(psi, A, B), B if C == A else C)
         case cel.Filter(psi, condition):
-            return cel.Filter(renamed(psi, A, B), _renamed_in(condition, A, B))
+            return cel.Filter(renamed(psi, A, B), rename_variable(condition, A, B))
         case cel.Project(L, psi):
             return cel.Project(L - {A} | {B} if A in L else L, renamed(psi, A, B))
         case cel.Unless(left, right):
@@ -748,7 +748,8 @@ def renamed(phi: cel.Formula, A: str, B: str) -> cel.Formula:
             assert_never(phi)
 
 
-def _renamed_in(condition: cel.Condition, A: str, B: str) -> cel.Condition:
+def rename_variable(condition: cel.Condition, A: str, B: str) -> cel.Condition:
+    """Return the condition with the variable B in place of A."""
     match condition:
         case cel.Every(C, p):
             return cel.Every(B if C == A else C, p)
@@ -759,7 +760,7 @@ def _renamed_in(condition: cel.Condition, A: str, B: str) -> cel.Condition:
         case cel.Named(name, variables):
             return cel.Named(name, tuple(B if C == A else C for C in variables))
         case cel.Conjunction(left, right) | cel.Disjunction(left, right):
-            return type(condition)(_renamed_in(left, A, B), _renamed_in(right, A, B))
+            return type(condition)(rename_variable(left, A, B), rename_variable(right, A, B))
         case _:
             assert_never(condition)
 

@@ -9,8 +9,8 @@ other answers.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -25,6 +25,8 @@ from cerify.conformance.judgement import (
     Given,
     given_by,
     operators_in,
+    repeats_a_type,
+    silent_if_repeated,
     silent_operators,
 )
 from cerify.conformance.model import (
@@ -60,9 +62,9 @@ SAMPLE = 120  # failing cases on which choices are compared
 COMPARED = 60  # answers to failing cases, and as many right ones, on which each choice is compared with its rivals
 UNPASSED = 6  # answers that one of the choices must predict if the engine passed no case
 SHOWN = 3  # causes of a defect that are listed
-CLIMBING = 0.6  # the share of the time for a search over all answers, if no further questions can be asked
-EARLY = 0.25  # the share of the time for a first search for choices that give many wrong answers
-FEATURES = 40  # features whose cheapest wrong answers suggest such choices
+CLIMBING = 0.6  # the share of the time for a search over all answers
+CLIMBS = 3  # such searches, each over the answers to further questions too
+EARLY = 0.5  # the share of the time left after it for questions about its choices
 
 
 def chosen_for(choices: Choices, smallest: Sequence[CaseResult], failing: Sequence[CaseResult]) -> list[Choice]:
@@ -105,32 +107,6 @@ def chosen_for(choices: Choices, smallest: Sequence[CaseResult], failing: Sequen
     # Only the answers that one choice alone explains can show that another value of its axis is better.
     only = [covers[c].difference(*(covers[other] for other in taken if other != c)) or covers[c] for c in taken]
     return revised(choices, taken, [[smallest[i] for i in own] for own in only], failing)
-
-
-def likely_causes(choices: Choices, failing: Sequence[CaseResult], answered: Sequence[CaseResult]) -> list[Choice]:
-    """Return choices that each predict several wrong answers, and that no answer contradicts; the most frequent first.
-
-    Only the cheapest case of each feature suggests choices. So this takes seconds, whereas the search for smaller cases
-    and for causes may use up the time. Raises DiagnosisStopped.
-    """
-    wrong = sorted((one for one in failing if given_by(one) is not None), key=_cost)
-    # Reversed, so that the cheapest answer of each feature is the one that stays.
-    first = list({one.case.feature: one for one in reversed(wrong)}.values())[-FEATURES:]
-    likely = [choice for choice in choices if any(choices.reproduces([choice], one) for one in first)]
-    given = {choice: {n for n, one in enumerate(wrong) if choices.reproduces([choice], one)} for choice in likely}
-    taken, left = list[Choice](), set(range(len(wrong)))
-    while free := {c: len(given[c] & left) for c in likely if not _is_axis_taken(c, taken)}:
-        best = max(free, key=lambda choice: free[choice])
-        if free[best] < UNPASSED:
-            break
-        taken.append(best)
-        left -= given[best]
-    judge = ChoiceScorer(choices, sorted(answered, key=_cost))
-    stands = judge.confirm(taken)
-    for choice in stands:
-        choices.alike[choice] = tuple(judge.alike(choice, stands))
-        choices.replayed[choice] = len(wrong), len(wrong) - len(given[choice])
-    return stands
 
 
 def _cost(result: CaseResult) -> tuple[int, str]:
@@ -331,11 +307,17 @@ def defects_behind(
         )
         for language in dict.fromkeys(result.case.language for result in failures)
     }
-    for choices in known.values():
-        _suggest(peeler, choices, failures, results)
+    explained = set[str]()
+    for language, choices in known.items():
+        answered = [result for result in results if result.case.language == language]
+        if not always_empty(answered) and not peeler.watch.interrupted:  # it takes seconds to parse all queries
+            choices.silent = frozenset(silent_operators(answered, EMPTY))
+            choices.silent_twice = frozenset(silent_if_repeated(answered, EMPTY))
+        explained |= _suggest(peeler, choices, failures, results)
     kernels = peeler.kernels(
         [r for r in failures if r.case.id not in silent],
         lambda done, total: progress("looking for defects", done, total),
+        explained,
     )
     peeler.shrinks = False
     if not peeler.watch.interrupted:
@@ -351,8 +333,6 @@ def defects_behind(
         empty = always_empty(answered)
         choices.silencing = empty and _one_choice_silences(choices, answered)
         choices.excluded = empty and not choices.silencing
-        hurried = peeler.watch.interrupted  # it takes seconds to parse all queries of a long suite
-        choices.silent = frozenset() if empty or hurried else frozenset(silent_operators(answered, EMPTY))
         if empty:
             own = [_of_all_silent(own, silent, language)]
         groups = _group_kernels(peeler, own, failing, choices, answered)
@@ -363,35 +343,53 @@ def defects_behind(
     return [_defect(f"d{i}", *pair, by_id, hurried) for i, pair in enumerate(found, 1)]
 
 
-def _suggest(peeler: Peeler, choices: Choices, failures: Sequence[CaseResult], results: Sequence[CaseResult]) -> None:
-    """For a part of the time, look for choices that predict many wrong answers, and ask the engine about them."""
+def _suggest(
+    peeler: Peeler, choices: Choices, failures: Sequence[CaseResult], results: Sequence[CaseResult]
+) -> set[str]:
+    """Look for the choices that together explain the most answers, and settle those that no answer contradicts.
+
+    Return the ids of the failing cases that they explain. This takes seconds, whereas the search for smaller cases and
+    for further causes may use up the time. Further questions may contradict what the cases of the suite suggest, so
+    they decide if they can be asked.
+    """
     failing, answered = ([one for one in some if one.case.language == choices.language] for some in (failures, results))
     judge, asks = ChoiceScorer(choices, answered), choices.language in STAGES
     if always_empty(answered) or not (choices.passed or (not asks and len(failing) > 1)):
-        return
-    choices.watch = peeler.watch.part(EARLY if asks else CLIMBING)
+        return set()
+    choices.watch, explained = peeler.watch.part(CLIMBING), set[str]()
+    with _stopping(peeler):  # the first choices of a climb explain most, so it need not come to its end
+        judge.climb()
+    climbed = judge.climbed
+    choices.watch, choices.unconfirmed = peeler.watch, len(climbed)
+    with _stopping(peeler):
+        stands = judge.confirm(climbed)
+        choices.watch = peeler.watch.part(EARLY if asks else 1.0)
+        inquiry = Inquiry(peeler, choices, min(failing, key=_cost).case)
+        for _ in range(CLIMBS if asks else 0):
+            for choice in climbed:  # which perhaps only right answers show so far
+                if choice not in stands:
+                    inquiry.show(choice, climbed)
+            judge.add(inquiry.asked)
+            stands = inquiry.settle(judge, climbed)
+            if {*stands} >= {*climbed}:
+                break
+            climbed = judge.climb()
+        choices.settled, choices.unconfirmed = stands, 0
+        choices.alike |= {choice: tuple(judge.alike(choice, stands)) for choice in stands}
+        explained = {one.case.id for one in failing if stands and choices.reproduces(stands, one)}
+    choices.watch = peeler.watch
+    return explained
+
+
+@contextmanager
+def _stopping(peeler: Peeler) -> Iterator[None]:
+    """End a part of the search if its time is over; end all questions if the user interrupts it."""
     try:
-        if asks:  # further questions may contradict what many cases suggest
-            if likely := likely_causes(choices, failing, answered):
-                likely = Inquiry(peeler, choices, min(failing, key=_cost).case).settle(judge, likely)
-                choices.alike |= {choice: tuple(judge.alike(choice, likely)) for choice in likely}
-            choices.settled = likely
-        else:
-            try:
-                judge.climb()
-            except DiagnosisStopped:  # the first choices of a climb explain most, so it need not come to its end
-                choices.watch = peeler.watch
-            finally:
-                choices.unconfirmed = len(judge.climbed)
-            choices.settled = judge.confirm(judge.climbed)
-            choices.unconfirmed = 0
-            choices.alike |= {choice: tuple(judge.alike(choice, choices.settled)) for choice in choices.settled}
+        yield
     except DiagnosisStopped:
         pass
     except KeyboardInterrupt as error:
         peeler.stop(error)
-    finally:
-        choices.watch = peeler.watch
 
 
 def always_empty(results: Sequence[CaseResult]) -> bool:
@@ -437,8 +435,8 @@ def _of_all_silent(kernels: Sequence[Kernel], silent: Mapping[str, str], languag
 def described(results: Sequence[CaseResult], empty: bool, silent: Iterable[str] = ()) -> str:
     """Return a description of a fault that is evident without a search for a choice; "" for other faults.
 
-    silent: operators whose queries never get a match. Without them, the engine answers the query of the first result
-    correctly.
+    silent: phrases about queries that never get a match, each beginning with an operator without which the engine
+    answers the query of the first result correctly.
     """
     if empty and results[0].matches is not None:
         return "the engine gives no match in any of its answers"
@@ -447,6 +445,13 @@ def described(results: Sequence[CaseResult], empty: bool, silent: Iterable[str] 
     if (name := next(iter(sorted(silent)), "")) and results[0].matches is not None and not results[0].matches:
         return f"the engine gives no match for any query with {name}"
     return ""
+
+
+def _silences(choices: Choices, kernel: Kernel) -> list[str]:
+    """Return phrases about queries like the kernel's that never get a match, each beginning with an operator."""
+    blamed = kernel.signature.blamed
+    twice = blamed & choices.silent_twice if repeats_a_type(kernel.result.case) else frozenset()
+    return [*(blamed & choices.silent), *(f"{name} that names a type twice" for name in twice)]
 
 
 def _standing(
@@ -492,6 +497,8 @@ def _standing(
     choices.banned -= set(stands)  # a choice rejected alone may be accepted with those that `identify` found
     suite = ChoiceScorer(choices, answered)
     choices.silent -= {name for name in choices.silent if _is_silence_explained(choices, name, stands, failing)}
+    twice = [one for one in failing if repeats_a_type(one.case)]
+    choices.silent_twice -= {n for n in choices.silent_twice if _is_silence_explained(choices, n, stands, twice)}
     choices.asked += inquiry.asked
     for choice in stands:
         choices.alike[choice] = rivals = tuple(judge.alike(choice, stands))
@@ -514,7 +521,8 @@ def _is_silence_explained(choices: Choices, name: str, stands: Sequence[Choice],
 
     An operator is silent if its queries never get a match.
     """
-    own = [r for r in failing if r.outcome == "failed" and choices.silent & operators_in(r.case) == {name}]
+    silent = choices.silent | choices.silent_twice
+    own = [r for r in failing if r.outcome == "failed" and silent & operators_in(r.case) == {name}]
     return bool(own) and all(choices.reproduces(stands, r) for r in own)
 
 
@@ -660,7 +668,7 @@ def _is_open(choices: Choices, stands: Sequence[Choice], smallest: Sequence[Case
     return any(
         given_by(one) is not None
         and one.outcome == "failed"
-        and not (choices.silent & operators_in(one.case) and not one.matches)
+        and (one.matches or not choices.is_silenced(one.case))
         and not any(choices.reproduces(way, one) for way in (*([c] for c in stands), list(stands)))
         for one in smallest
     )
@@ -687,7 +695,8 @@ def _settle_choices(
     for _ in range(ROUNDS):
         early = [choice for choice in choices.settled if choice not in choices.banned]
         alone = bool(early) and all(choices.reproduces(early, one) for one in smallest)
-        chosen = early if alone else chosen_for(choices, smallest, failing)
+        more = [] if alone else chosen_for(choices, smallest, failing)
+        chosen = [*early, *(choice for choice in more if not _is_axis_taken(choice, early))]
         choices.nearly = choices.nearly or [chosen]
         judge = ChoiceScorer(choices, [*answered, *smallest, *inquiry.asked], _unexplained(choices, chosen, kernels))
         stands = inquiry.settle(judge, chosen)
@@ -818,7 +827,7 @@ def _together(kernels: Sequence[Kernel], chosen: Sequence[Choice], choices: Choi
     # Those that one choice explains first: the others prefer a choice that has no group yet.
     for kernel, choice in sorted(alone, key=lambda pair: pair[1] is None):
         own: object = choice or (_find_necessary_choice(choices, chosen, kernel.result, groups) if chosen else None)
-        if text := described([kernel.result], choices.excluded, kernel.signature.blamed & choices.silent):
+        if text := described([kernel.result], choices.excluded, _silences(choices, kernel)):
             own = text, MATCH.sub("", kernel.result.detail)
         if kernel.result.outcome == "error" and not own:
             own = error_kind(kernel.result)
@@ -843,19 +852,19 @@ def error_kind(result: CaseResult) -> str:
 def _split_by_choice(
     kernels: Sequence[Kernel], chosen: Sequence[Choice], choices: Choices, failing: Sequence[CaseResult]
 ) -> list[Kernel]:
-    """Return the kernels, with a new one for each failing case that other choices explain than the rest of its kernel.
+    """Return the kernels, with a new one for each failing case that other choices explain than the rest of its kernel,
+    or that choices explain although none explains its kernel.
 
     A kernel is a shrunk failing case, and stands for cases whose queries have the same operators and that fail in the
     same direction.
     """
     by_id, moved = {one.case.id: one for one in failing}, list[Kernel]()
     for group in _together(kernels, chosen, choices):
-        if group.choice is None:
-            continue
+        alone = [] if group.choice is None else [group.choice]
         rest = [choice for choice in chosen if choice != group.choice]
         cases = [(own, by_id[id_]) for own in group.kernels for id_ in own.cases if id_ in by_id]
         for kernel, one in cases:
-            if not choices.reproduces([group.choice], one) and choices.reproduces(rest, one):
+            if rest and not (alone and choices.reproduces(alone, one)) and choices.reproduces(rest, one):
                 moved.append(replace(kernel, result=one, origin=one, cases=(one.case.id,), variants=()))
     ids = {id_ for kernel in moved for id_ in kernel.cases}
     left = (replace(kernel, cases=tuple(id_ for id_ in kernel.cases if id_ not in ids)) for kernel in kernels)
@@ -961,8 +970,7 @@ def _defect(id_: str, group: DefectGroup, choices: Choices, by_id: dict[str, Cas
         cases=tuple(sorted(group.cases)),
         variants=others,
         causes=_causes(choices, [first.result, *recorded], group),
-        description=described([first.result, *recorded], choices.excluded, first.signature.blamed & choices.silent)
-        or group.doubt,
+        description=described([first.result, *recorded], choices.excluded, _silences(choices, first)) or group.doubt,
         why="" if hurried else why_of(first.result, bearing or choices_behind(first.result.case, choices.held)),
         stopped=group.stopped or first.stopped,
         held=choices.held,

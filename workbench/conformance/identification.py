@@ -301,7 +301,10 @@ class Identification:
             same = {a.operators for a in bearing if a.name in unfit}  # the unnamed meaning of an operator is found
             if () in same and len({a.operators for a in bearing if a.operators}) < 2:
                 continue  # the axis without a value concerns all queries, not the only operator
-            accused = [a for a in named if a.operators not in same and a.name not in opened] if () not in same else []
+            accused = [a for a in named if a.operators not in same] if () not in same else []
+            # An open axis of the same operator accounts for the answer, which need not depend on the others.
+            odd = {operator for name in opened for operator in self.predictor.interpretation.axes[name].operators}
+            accused = [axis for axis in accused if odd.isdisjoint(axis.operators)]
             named = [a for a in named if a.operators not in same and all(a in axes for axes in excuses)]
             if any(self.is_blamed(axis.name) for axis in bearing):
                 named = [axis for axis in named if not self.common.keys().isdisjoint(axis.operators)]

@@ -223,6 +223,9 @@ class Inquiry:
             for rival in judge.alike(choice, stands):
                 self.separate(choice, rival, stands)
         stands = self._again(judge, stands)
+        if not self.choices.settled:  # if time runs out below
+            self.choices.settled, self.choices.unconfirmed = stands, 0
+            self.choices.alike |= {choice: tuple(judge.alike(choice, stands)) for choice in stands}
         for choice in list(stands):
             self.look_beside(choice, stands)
         stands = self._again(judge, stands)

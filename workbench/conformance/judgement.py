@@ -22,7 +22,7 @@ from typing import TypeAlias
 from cerify.conformance.model import Case, CaseResult, query_of
 from cerify.conformance.oracle import stream_of
 from cerify.conformance.peeling import Elements, Watch, elements
-from cerify.conformance.prediction import AXES, MatchPredictor
+from cerify.conformance.prediction import AXES, INTERPRETATIONS, MatchPredictor
 from cerify.languages import LANGUAGES
 from cerify.semantics.errors import CerifyError
 from cerify.semantics.events import Match, Stream
@@ -63,14 +63,15 @@ class Choices:
     passed: cases that the engine passed. held: choices, by axis, that the expected matches follow in place of the
     default meaning; predictions use them on all axes without a choice. excluded: whether no choice is considered,
     because the answers do not depend on the queries. silencing: whether all answers are to one query, have no match,
-    and are predicted by a choice. silent: operators whose queries never get a match. banned: choices that were judged
-    and rejected. watch: raises DiagnosisStopped once the time for the search is over. alike: for each accepted choice,
-    the choices that no question distinguishes from it. apart: for each accepted choice, a question that would
-    distinguish it from the first of these. asked: the answers to further questions. replayed: for each accepted choice,
-    the numbers of wrong answers without it and with it. looked: for each axis, the answers to questions that were not
-    selected to separate its values. nearly: the choices that each search found; answers may contradict some of
-    these. settled: the choices accepted so far, which a search that ends early reports. unconfirmed: the number of
-    choices that a search found but had no time to judge.
+    and are predicted by a choice. silent: operators whose queries never get a match. silent_twice: operators whose
+    queries never get a match if they name a type twice. banned: choices that were judged and rejected. watch: raises
+    DiagnosisStopped once the time for the search is over. alike: for each accepted choice, the choices that no question
+    distinguishes from it. apart: for each accepted choice, a question that would distinguish it from the first of
+    these. asked: the answers to further questions. replayed: for each accepted choice, the numbers of wrong answers
+    without it and with it. looked: for each axis, the answers to questions that were not selected to separate its
+    values. nearly: the choices that each search found; answers may contradict some of these. settled: the choices
+    accepted so far, which a search that ends early reports. unconfirmed: the number of choices that a search found but
+    had no time to judge.
     """
 
     language: str
@@ -79,6 +80,7 @@ class Choices:
     excluded: bool = False
     silencing: bool = False
     silent: frozenset[str] = frozenset()
+    silent_twice: frozenset[str] = frozenset()
     banned: set[Choice] = field(default_factory=set)
     watch: Watch = field(default_factory=Watch)
     alike: dict[Choice, tuple[Choice, ...]] = field(default_factory=dict)
@@ -131,6 +133,16 @@ class Choices:
                 )  # also those in the expansion of a derived one
                 self._elements[text] = elements(language, phi, stream_of(case)) | operators
         return self._elements[text]
+
+    def is_silenced(self, case: Case) -> bool:
+        """Return whether the query has an operator whose queries never get a match, or not if they name a type
+        twice.
+        """
+        if not self.silent and not self.silent_twice:
+            return False
+        operators = self.elements(case)
+        twice = not self.silent_twice.isdisjoint(operators) and repeats_a_type(case)
+        return twice or not self.silent.isdisjoint(operators)
 
     def concerns(self, case: Case, axes: Container[str]) -> bool:
         """Return whether one of the axes can change the meaning of the case's query."""
@@ -244,10 +256,9 @@ class ChoiceScorer:
         An error counts only if it is predicted with or without the choice. An empty answer does not count if the query
         has an operator that never gets a match.
         """
-        others = [other for other in beside if other != choice]
-        weight, silent = Weight(), self.choices.silent
+        others, weight = [other for other in beside if other != choice], Weight()
         for one in self.bearing(choice[0]):
-            if silent and not one.given and silent & self.choices.elements(one.case):
+            if not one.given and self.choices.is_silenced(one.case):
                 continue
             with_it = self.choices.answer(one.case, [*others, choice])
             without = self.choices.answer(one.case, others)
@@ -359,6 +370,7 @@ class ChoiceScorer:
             and one.given != "error"
             and self.expected(one, beside) != one.given
             and not self.excuses(choice, one.case)
+            and (one.given or not self.choices.is_silenced(one.case))
             for one in map(answer_of, self.choices.looked.get(choice[0], ()))
         )
 
@@ -410,7 +422,7 @@ def answer_of(result: CaseResult) -> AnsweredCase | None:
     return None if given is None else AnsweredCase(result.case, given, wrong=True)
 
 
-def silent_operators(results: Sequence[CaseResult], least: int) -> list[str]:
+def silent_operators(results: Iterable[CaseResult], least: int) -> list[str]:
     """Return the operators with which the engine never reports a match, although at least `least` of their queries have
     one.
     """
@@ -425,6 +437,26 @@ def silent_operators(results: Sequence[CaseResult], least: int) -> list[str]:
             if result.case.matches:
                 with_matches[name] = with_matches.get(name, 0) + 1
     return sorted(name for name, number in with_matches.items() if number >= least and name not in answered)
+
+
+def silent_if_repeated(results: Sequence[CaseResult], least: int) -> list[str]:
+    """Return the operators for whose queries the engine reports matches, but never if a query names a type twice.
+
+    At least `least` of these queries must have a match.
+    """
+    language = next((result.case.language for result in results), "")
+    if language not in INTERPRETATIONS or not (known := INTERPRETATIONS[language].twice):
+        return []
+    repeated = [result for result in results if repeats_a_type(result.case)]
+    others = silent_operators(results, 0)
+    return [name for name in silent_operators(repeated, least) if name in known and name not in others]
+
+
+def repeats_a_type(case: Case) -> bool:
+    """Return whether the query of a case names an event type twice."""
+    with suppress(CerifyError, RecursionError):
+        return INTERPRETATIONS[case.language].repeats(query_of(case.language, case.query))
+    return False
 
 
 def operators_in(case: Case) -> frozenset[str]:

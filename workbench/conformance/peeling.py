@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import count, islice, product
@@ -464,17 +464,23 @@ class Peeler:
     _kernels_found: list[Kernel] | None = None
 
     def kernels(
-        self, failures: Iterable[CaseResult], progress: Callable[[int, int], None] = lambda d, t: None
+        self,
+        failures: Iterable[CaseResult],
+        progress: Callable[[int, int], None] = lambda d, t: None,
+        explained: Container[str] = (),
     ) -> list[Kernel]:
         """Reduce the failures, and return the kernels (smallest cases), each with the ids of the cases that fail like
         it.
 
-        Failures without an answer are reduced last, because their questions may use up the time. A second call, after
-        an interrupt, returns the kernels found before it. Kernels come in no particular order.
+        Time may run out. So failures without an answer are reduced last, as their questions may use it up, and before
+        them those whose cause is known (explained: the ids of their cases). A second call, after an interrupt, returns
+        the kernels found before it. Kernels come in no particular order.
         """
         if self._kernels_found is not None:
             return self._kernels_found
-        ordered = sorted(failures, key=lambda r: (len(r.case.query), len(r.case.events), r.case.id))
+        ordered = sorted(
+            failures, key=lambda r: (r.case.id in explained, len(r.case.query), len(r.case.events), r.case.id)
+        )
         answered = [result for result in ordered if result.outcome not in UNANSWERED]
         others = [result for result in ordered if result.outcome in UNANSWERED]
         self._kernels_found = [*self._kernels(answered, progress), *self._kernels(others, progress)]

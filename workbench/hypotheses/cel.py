@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime
-from itertools import chain, islice, product
+from itertools import chain, count, islice, product
 from typing import Any, TypeAlias, assert_never
 
 from cerify.automata.evaluator import Output
-from cerify.equivalence.rewrite.normal_forms import bindable
+from cerify.equivalence.rewrite.normal_forms import bindable, rename_variable
 from cerify.hypotheses.interpretation import (
     AT_MOST,
     AT_MOST_SAYS,
@@ -24,6 +24,7 @@ from cerify.hypotheses.interpretation import (
     CONDITIONS,
     EMIT,
     EVENT_ORDER,
+    INTEGERS,
     OVERLAP,
     OVERLAP_PER_KEY,
     TIES,
@@ -135,10 +136,11 @@ def _selection(name: str) -> Axis:
 FILTER = Axis("filter", ("as-defined", "ignored"), ("filter",), "FILTER: as defined; ignored")
 GUARD = Axis(
     "guard",
-    ("after", "step", "run"),
+    ("after", "step", "run", "step-only"),
     ("filter",),
     "a filter applies: to complete matches; already when events are taken, if it is on one variable; already when "
-    "events are taken, also if it compares them",
+    "events are taken, also if it compares them; already when events are taken, if it is on one variable without OR, "
+    "and otherwise to complete matches, also if it stands at a part of the query",
 )
 FILTER_CONNECTIVES = Axis(
     "filter-connectives",
@@ -146,7 +148,10 @@ FILTER_CONNECTIVES = Axis(
     ("filter",),
     "AND and OR between conditions: as defined; AND is taken for OR; OR is taken for AND",
 )
-FILTER_CONDITIONS = tuple(Axis(one.name, one.values, ("filter",), one.says) for one in CONDITIONS)
+KEYED = ("partition", "perkey")  # they compare keys, and an engine compares these as it compares other integers
+FILTER_CONDITIONS = tuple(
+    Axis(one.name, one.values, ("filter", *(KEYED if one is INTEGERS else ())), one.says) for one in CONDITIONS
+)
 OR = Axis(
     "or",
     ("both", "left-first"),
@@ -166,6 +171,7 @@ BRACKETS = Axis(
     "brackets in a sequence with `:`: group its steps; are ignored, so that steps are taken one by one, and `:` only "
     "requires that two events taken are neighbours",
 )
+WHOLE_WINDOW = "substream-whole-window"
 STRATEGIES = ("strict", "nxt", "last", "max")
 MOST_ALTERNATIVES = 200  # queries that stand for one with OR
 SELECTION_AXES = tuple(map(_selection, STRATEGIES))
@@ -215,9 +221,10 @@ AXES = axes(
     ),
     Axis(
         "partition",
-        ("filter", "substream", "ignored"),
+        ("filter", "substream", "ignored", WHOLE_WINDOW),
         ("partition",),
-        "PARTITION BY: keeps matches with one key; is evaluated over the events of each key alone; is ignored",
+        "PARTITION BY: keeps matches with one key; is evaluated over the events of each key alone; is ignored; is "
+        "evaluated over the events of each key alone, but WITHIN n EVENTS inside it counts the events of all keys",
     ),
     Axis(
         "partition@unless",
@@ -291,6 +298,8 @@ def find_matches(phi: cel.Formula, S: Stream, choices: Choices, output: Output, 
     with_bindings = output == "valuations"
     phi = phi if choices["guard"] == "after" else guarded(phi, choices["guard"])
     queries = separate_queries(phi, choices)
+    if choices["guard"] == "step-only":
+        queries = list(map(only_steps_guarded, queries))
     found = []
     for n in range(len(S)):
         mus: set[Valuation] = set()
@@ -298,7 +307,7 @@ def find_matches(phi: cel.Formula, S: Stream, choices: Choices, output: Output, 
             # With left-first, a later alternative counts only if no earlier one has a match at this event.
             if not (mus and choices["or"] == "left-first"):
                 mus |= interpreter.ending(query, n)
-        told = {(tuple(sorted(sup(mu))), bindings_of(mu) if with_bindings else None) for mu in mus}
+        told = {(tuple(sorted(sup(mu))), bindings_of(unmarked(mu)) if with_bindings else None) for mu in mus}
         found += [Match(n, events, bindings) for events, bindings in told]
     return found
 
@@ -460,6 +469,7 @@ class CelVariant:
         self._rounds: dict[int, cel.Formula | None] = {}
         self._substreams: dict[tuple[int, ...], CelVariant] = {}
         self._guard_key: str | None = None  # the attribute of a partition whose UNLESS sees only the events of its key
+        self._places: tuple[int, ...] = ()  # for a substream, the positions by which its windows count, if not its own
         self._alive: list[cel.Formula] = []  # keys are identities of formulas, which must not be reused
 
     def meaning(self, phi: cel.Formula, i: int, j: int, follow: cel.Formula | None = None) -> Valuations:
@@ -635,10 +645,13 @@ class CelVariant:
         guard: a condition that decides which events `right` takes, given the events of `left`.
         """
         left, early = phi.left, self.choices["loop"] == "reported-early"
-        if isinstance(left, cel.Or) and (early or self.choices["loop"] in CLOSING):  # a side may end with an iteration
-            for side in (left.left, left.right):
-                yield from self.sequenced(replace(phi, left=side), i, j, follow, guard)
-            return
+        if isinstance(left, cel.Or) and (early or self.choices["loop"] in CLOSING):
+            sides = left.left, left.right
+            # Apart only if a side ends with an iteration: an end of one side may hide an end of the other.
+            if any(isinstance(side, cel.Or) or self.another_round(side) is not None for side in sides):
+                for side in sides:
+                    yield from self.sequenced(replace(phi, left=side), i, j, follow, guard)
+                return
         if early and self.another_round(left) is not None:
             yield from self.meaning(left, i, j)
             return
@@ -930,11 +943,12 @@ class CelVariant:
         if self.choices[f"window@{MEASURES[type(window)]}"] == "unlimited":
             return True
         match window:
-            case cel.EventWindow(count):
+            case cel.EventWindow(width):
                 how = self.choices["window@events"]
+                C = frozenset(self._places[p] for p in C) if self._places else C
                 if how == "tumbling":
-                    return bool(C) and min(C) // count == max(C) // count
-                return bool(C) and within(max(C) - min(C) + 1, count, how)
+                    return bool(C) and min(C) // width == max(C) // width
+                return bool(C) and within(max(C) - min(C) + 1, width, how)
             case cel.TimeWindow(amount, unit):
                 match self.choices["window@time"]:
                     case "amount-cut":
@@ -983,7 +997,7 @@ class CelVariant:
             finally:
                 self._guard_key = before
             return (mu for mu in mus if self.agree(mu, a))
-        return self.per_key(psi, (a,), i, j, follow)
+        return self.per_key(psi, (a,), i, j, follow, self.choices["partition"] == WHOLE_WINDOW)
 
     def agree(self, mu: Valuation, a: str) -> bool:
         """Return whether all events of a valuation have the same key."""
@@ -998,15 +1012,27 @@ class CelVariant:
         return compare("=", one, other)
 
     def per_key(
-        self, psi: cel.Formula, names: tuple[str, ...], i: int, j: int, follow: cel.Formula | None
+        self,
+        psi: cel.Formula,
+        names: tuple[str, ...],
+        i: int,
+        j: int,
+        follow: cel.Formula | None,
+        counts_all: bool = False,
     ) -> Iterable[Valuation]:
-        """Return the valuations of psi over the substream of the events that have the key of event j."""
+        """Return the valuations of psi over the substream of the events that have the key of event j.
+
+        counts_all: whether windows of events in psi count all events, also those of other keys.
+        """
         S = self.S
         places = tuple(p for p in range(len(S)) if all(self.same_key(S[p].get(a), S[j].get(a)) for a in names))
         if not places:
             return NONE
         if places not in self._substreams:
-            self._substreams[places] = CelVariant(Stream([S[p] for p in places], S.schema), self.choices, self.budget)
+            variant = CelVariant(Stream([S[p] for p in places], S.schema), self.choices, self.budget)
+            if counts_all:
+                variant._places = tuple(self._places[p] for p in places) if self._places else places
+            self._substreams[places] = variant
         begin = next(n for n, p in enumerate(places) if p >= i)
         mus = self._substreams[places].meaning(psi, begin, places.index(j), follow)
         return (frozenset((A, places[p]) for A, p in mu) for mu in mus)
@@ -1098,6 +1124,61 @@ def at_sequence(phi: cel.Formula, condition: cel.Condition) -> cel.Formula:
         case cel.PartitionBy(psi, a):
             return cel.PartitionBy(at_sequence(psi, condition), a)
     return cel.Filter(phi, condition)
+
+
+MARK = "\N{SECTION SIGN}"  # begins the names of variables that no query can have
+
+
+def postpone_conditions(phi: cel.Formula, numbers: Iterator[int]) -> tuple[cel.Formula, list[cel.Condition]]:
+    """Return the formula without the conditions that compare events or have OR, and these conditions.
+
+    An engine of chains checks them when all steps have their events, also those that stand at a part of the query.
+    numbers: numbers for new variables, which mark the events that each condition is about.
+    """
+    late: list[cel.Condition] = []
+    if not isinstance(phi, cel.Filter | cel.Seq | cel.ContiguousSeq | cel.In | cel.Within | cel.PartitionBy):
+        return phi, late  # no part of a chain
+    below = []
+    for psi in children(phi):
+        inner, some = postpone_conditions(psi, numbers)
+        below.append(inner)
+        late += some
+    if not isinstance(phi, cel.Filter):
+        return rebuilt(phi, below), late
+    (inner,) = below
+    for condition in cel.conjuncts(phi.condition):
+        if isinstance(condition, cel.Every):
+            inner = cel.Filter(inner, condition)
+            continue
+        for variable in sorted(variables_of(condition)):
+            mark = f"{MARK}{next(numbers)}"
+            inner, condition = mark_events(inner, variable, mark), rename_variable(condition, variable, mark)
+        late.append(condition)
+    return inner, late
+
+
+def mark_events(phi: cel.Formula, variable: str, mark: str) -> cel.Formula:
+    """Return the formula in which the events of a variable have the variable `mark`, too."""
+    match phi:
+        case cel.EventAtom(R) if variable == R:
+            return cel.In(phi, mark)
+        case cel.In(psi, A) if variable == A:
+            return cel.In(cel.In(psi, mark), A)
+    below = [mark_events(psi, variable, mark) for psi in children(phi)]
+    return rebuilt(phi, below) if below else phi
+
+
+def unmarked(mu: Valuation) -> Valuation:
+    """Return the valuation without the marks of `postpone_conditions`."""
+    return frozenset((A, p) for A, p in mu if not A.startswith(MARK))
+
+
+def only_steps_guarded(phi: cel.Formula) -> cel.Formula:
+    """Return the formula with the conditions that compare events or have OR around it."""
+    whole, late = postpone_conditions(phi, count())
+    for condition in late:
+        whole = cel.Filter(whole, condition)
+    return whole
 
 
 def bound_in(phi: cel.Formula) -> set[str]:
@@ -1280,6 +1361,10 @@ STAGES = (
             Template("(A ; B) FILTER A.x = 1", events("A B", x=(0, 1)), 3),  # for an engine that takes the last event
             Template("(A ; B) FILTER A.x = 1 OR A.y = 1", events("A", x=(1, 0), y=(0,)) + types("B"), 3),
             Template("(A ; B) FILTER B.x = 1 OR B.y = 1", events("B", x=(1, 0), y=(0,)) + types("A"), 3),
+            # A condition at a step, which engines of chains may apply later.
+            Template("A ; (B FILTER B.x = 1)", events("B", x=(0, 1)) + types("A"), 3),
+            Template("A ; (B FILTER B.x = 1 OR B.y = 1)", events("B", x=(1, 0), y=(0,)) + types("A"), 3),
+            Template("(A FILTER A.x = 1 OR A.y = 1) ; B", events("A", x=(1, 0), y=(0,)) + types("B"), 3),
             Template("(A+ ; B) FILTER A.x < B.x", events("A B", x=(0, 1)), 3),  # an engine may forget it after a loop
             Template("(A+ ; B) FILTER B.x = 1", events("A B", x=(0, 1)), 3),
             Template("(A ; B) FILTER A.x < B.x", events("A B", x=(0, 1)), 4),
@@ -1292,6 +1377,8 @@ STAGES = (
         (
             Template("(A ; A) PARTITION BY [k]", events("A", k=(1, 2)), 4),
             Template("(A : A) PARTITION BY [k]", events("A", k=(1, 2)), 5),
+            Template("((A ; B) WITHIN 2 EVENTS) PARTITION BY [k]", events("A B", k=(1, 2)), 3),
+            Template("((A ; A) WITHIN 3 EVENTS) PARTITION BY [k]", events("A", k=(1, 2)), 5),
             # keys may be compared as texts
             Template("(A ; B) PARTITION BY [k]", events("A", k=(1,)) + events("B", k=(1.0, 1.5)), 2),
         ),
@@ -1465,5 +1552,12 @@ INTERPRETATION = Interpretation(
         "or": (("A OR A", "A C"), ("A OR B", "A C")),
     },
     repeats=repeats,
-    around=("{}", "({}) WITHIN 3 EVENTS", "{}", "({}) PARTITION BY [y]", "({}) WITHIN 2 [x]"),
+    around=(
+        "{}",
+        "({}) WITHIN 3 EVENTS",
+        "{}",
+        "({}) PARTITION BY [y]",
+        "({}) WITHIN 2 [x]",
+        "(({}) WITHIN 3 EVENTS) PARTITION BY [y]",
+    ),
 )

@@ -188,9 +188,9 @@ EMIT = Axis(
 )
 EVENT_ORDER = Axis(
     "event-order",
-    ("arrival", "time", "time-either-way"),
+    ("arrival", "time", "time-either-way", "time-latest-first"),
     says="the order of events: that of arrival; that of their times, and then of arrival; that of their times, in "
-    "which equal times have any order",
+    "which equal times have any order; that of their times, in which of equal times the latest arrival is first",
 )
 TIES = Axis(
     "ties",
@@ -251,7 +251,8 @@ def streams_in_order(S: Stream, how: str) -> Iterator[tuple[Stream, Sequence[int
         return
     time: Callable[[int], Any] = lambda p: S[p].get(TIME)  # noqa: E731
     ties = [list(tied) for _, tied in groupby(sorted(range(len(S)), key=time), time)]
-    ways = [list(permutations(tied)) if how == "time-either-way" else [tuple(tied)] for tied in ties]
+    step = -1 if how == "time-latest-first" else 1
+    ways = [list(permutations(tied)) if how == "time-either-way" else [tuple(tied[::step])] for tied in ties]
     if prod(map(len, ways)) > MOST_ORDERS:
         raise Unsupported(f"events with equal times can be put in more than {MOST_ORDERS} orders")
     for way in product(*ways):
@@ -271,7 +272,7 @@ def moves_events(S: Stream, how: str) -> bool:
     if len({kind(t) for t in times if t is not None}) > 1 or any(t is None or t != t for t in times):
         raise Unsupported("the events cannot be sorted by time: some of their times cannot be compared")
     compared: list[Any] = list(times)
-    return any(a > b or (a == b and how == "time-either-way") for a, b in pairwise(compared))
+    return any(a > b or (a == b and how != "time") for a, b in pairwise(compared))
 
 
 def _moved(m: Match, places: Sequence[int]) -> Match:

@@ -73,6 +73,10 @@ CEL: tuple[Asked, ...] = (
     ("last", "LAST(A{2,3})", "A A A A", {}),
     ("last", "LAST(A:{2,3})", "A A A A", {}),
     ("repeat", "(A:{2}){2}", "A A B A A A", {}),
+    ("partition", "((A ; B) WITHIN 2 EVENTS) PARTITION BY [k]", "A A B B", {"k": [1, 2, 1, 1]}),
+    ("partition", "((A ; A) WITHIN 3 EVENTS) PARTITION BY [k]", "A A A A", {"k": [1, 2, 2, 1]}),
+    ("filter", "A ; (B FILTER B.x = 1 OR B.y = 1)", "A B B", {"x": [0, 0, 1], "y": [0, 0, 0]}),
+    ("filter", "(A FILTER A.x = 1 OR A.y = 1) ; B", "A A B", {"x": [1, 0, 0], "y": [0, 0, 0]}),
 )
 
 CORE_CEL: tuple[Asked, ...] = (
