@@ -27,7 +27,7 @@ from cerify.semantics.arguments import format_names, nearest
 from cerify.semantics.errors import Span
 from cerify.semantics.events import TIME, Event, Schema
 from cerify.semantics.patterns import matches
-from cerify.semantics.values import KIND_OF, TimeUnit, Value, kind, show_time
+from cerify.semantics.values import KIND_OF, TimeUnit, Value, is_number, kind, show_time
 
 Comparator = Literal["<", "<=", ">", ">=", "=", "!="]
 Operator = Literal["+", "-", "*", "/"]
@@ -221,7 +221,7 @@ def evaluate(term: Term, value_of: Callable[[Attribute], Value | None]) -> Value
             return value
         case Arithmetic(symbol, left, right):
             a, b = evaluate(left, value_of), evaluate(right, value_of)
-            if not (_is_number(a) and _is_number(b)):
+            if not (is_number(a) and is_number(b)):
                 return None
             try:
                 return ARITHMETIC[symbol](a, b)  # type: ignore[arg-type]
@@ -372,10 +372,6 @@ def _key(written: object) -> object:
     return tuple((v, tuple(map(type, v)) if isinstance(v, tuple) else type(v)) for v in found)
 
 
-def _is_number(value: Value | None) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # The text of tuple predicates, terms and values; it parses back to what it was made from.
 
@@ -430,9 +426,9 @@ def _show(predicate: Predicate, level: int) -> str:
         case Not(inner):
             return f"not {_show(inner, 2)}"
         case Both(left_, right_):
-            return _parenthesized(f"{_show(left_, 1)} and {_show(right_, 2)}", level > 1)
+            return parenthesized(f"{_show(left_, 1)} and {_show(right_, 2)}", level > 1)
         case Either(left_, right_):
-            return _parenthesized(f"{_show(left_, 0)} or {_show(right_, 1)}", level > 0)
+            return parenthesized(f"{_show(left_, 0)} or {_show(right_, 1)}", level > 0)
         case _:
             assert_never(predicate)
 
@@ -449,9 +445,9 @@ def show_term(term: Term, level: int = 0) -> str:
         case Constant(value):
             return show_value(value)
         case Arithmetic(("+" | "-") as symbol, left, right):
-            return _parenthesized(f"{show_term(left, 0)} {symbol} {show_term(right, 1)}", level > 0)
+            return parenthesized(f"{show_term(left, 0)} {symbol} {show_term(right, 1)}", level > 0)
         case Arithmetic(symbol, left, right):
-            return _parenthesized(f"{show_term(left, 1)} {symbol} {show_term(right, 2)}", level > 1)
+            return parenthesized(f"{show_term(left, 1)} {symbol} {show_term(right, 2)}", level > 1)
         case _:
             assert_never(term)
 
@@ -469,7 +465,8 @@ def show_value(value: Value) -> str:
             return f"timestamp '{show_time(value)}'"
 
 
-def _parenthesized(text: str, needed: bool) -> str:
+def parenthesized(text: str, needed: bool) -> str:
+    """Return a text, in parentheses if they are needed."""
     return f"({text})" if needed else text
 
 

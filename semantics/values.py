@@ -392,6 +392,11 @@ def _of_numpy(scalar: Any, where: str) -> object:
     return scalar.item()
 
 
+def is_number(value: object) -> bool:
+    """Return whether a value is a number; a bool, which Python counts as an int, is none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def is_text(name: object) -> bool:
     """Return whether a name is a text that UTF-8 can encode."""
     return isinstance(name, str) and encodable(name)

@@ -67,12 +67,7 @@ def run_automaton(D: Determinized, S: Stream, waits: bool) -> Iterator[Match]:
     for n, type_ in enumerate(timed_items(classify(D.A.predicates, S)), 1):
         evaluation.push(type_)
         if not waits or n == len(S):
-            yield from (_match(evaluation.D.complex_event(path)) for path in evaluation.completed())
-
-
-def _match(C: tuple[int, ...]) -> Match:
-    """Return a complex event, reported at its last position."""
-    return Match(C[-1], C)
+            yield from (Match(C[-1], C) for C in map(evaluation.D.complex_event, evaluation.completed()))
 
 
 # ---------------------------------------------------------------------------------------------------------------------

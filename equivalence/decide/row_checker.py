@@ -119,7 +119,7 @@ class _Followed:
         begins = not now.letters
         if now.sides is None and not self._impossible(letters := self._recent(now, frozenset()), last=False):
             yield CheckedState(None, letters)
-        starts = tuple(CheckedSide(((_wrap_pattern(q.pattern), 0),)) for q in (self.clauses.left, self.clauses.right))
+        starts = tuple(CheckedSide((((q.pattern,), 0),)) for q in (self.clauses.left, self.clauses.right))
         sides = starts if now.sides is None else now.sides
         longest = self.clauses.longest
         options = [_options(side, begins, own) for side, own in zip(sides, longest, strict=True)]
@@ -256,10 +256,6 @@ def _expand_iteration(now: RowIteration) -> list[Rest]:
         # Without a greatest number nothing depends on iterations beyond the least, and counting on would have no end.
         more = [(RowIteration(p, number + 1 if p.high is not None else min(number + 1, p.low), False), p.pattern)]
     return more + stop if p.greedy else stop + more
-
-
-def _wrap_pattern(p: rows.Pattern) -> Rest:
-    return (p,)
 
 
 def _numbered(left: CheckedSide, right: CheckedSide) -> tuple[CheckedSide, CheckedSide]:

@@ -11,16 +11,15 @@ from dataclasses import replace
 from itertools import count
 from typing import Any, TypeAlias, assert_never
 
+from cerify.automata.cea.compile import symbol
 from cerify.automata.evaluate.evaluation_plan import binding_subformulas
 from cerify.equivalence.rewrite.trees import names, variables_of
 from cerify.semantics.arguments import depth_limited
 from cerify.semantics.cel import syntax as cel
-from cerify.semantics.cel.syntax import OPERATORS as CEL
 from cerify.semantics.core_cel import syntax as core
 from cerify.semantics.core_cel.check import Variables as check_Variables
 from cerify.semantics.core_cel.check import bound as check_bound
 from cerify.semantics.core_cel.check import defined_outside_iteration, free, problems
-from cerify.semantics.core_cel.syntax import OPERATORS as CORE_CEL
 from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
 from cerify.semantics.events import TIME
 from cerify.semantics.predicates import Attribute, Comparison, Not, Predicate, mapped_predicate
@@ -31,19 +30,12 @@ NODES = 10_000
 
 CHAIN = 64  # the greatest number of disjuncts in a row; more are joined as a tree, which is less deep
 
-_OPERATORS = {**CEL, **CORE_CEL}
-
-
-def show_operator(phi: cel.Formula | core.Formula) -> str:
-    """Return the symbol or keyword of the formula's outermost operator, such as `;` or MAX."""
-    return _OPERATORS[type(phi)].symbol
-
 
 def check_nodes(made: int, limit: int, phi: cel.Formula | core.Formula) -> None:
     """Raise BudgetExceeded if the formula would be rewritten to more nodes than the limit."""
     if made > limit:
         raise BudgetExceeded(
-            f"the normal form of this {show_operator(phi)} alone would have {made} nodes, but {limit} are allowed; "
+            f"the normal form of this {symbol(phi)} alone would have {made} nodes, but {limit} are allowed; "
             "rewrite a part of the formula, or allow more",
             phi.span,
         )
@@ -145,7 +137,7 @@ def replace_body(phi: core.CorePlus | core.Strategy, body: core.Formula) -> core
             if lost:
                 raise Unsupported(
                     f"only an alternative that never matches defines {', '.join(sorted(lost))}, and "
-                    f"{show_operator(phi)} compares matches that differ in it. The theorems do not cover this: define "
+                    f"{symbol(phi)} compares matches that differ in it. The theorems do not cover this: define "
                     "it in each alternative",
                     phi.span,
                 )
@@ -354,9 +346,9 @@ def _placed(phi: core.Formula, atom: core.Unary) -> core.Formula:
             return with_children(phi, [_placed(psi, atom) for psi in children(phi)])
         case core.CorePreference():
             raise Unsupported(
-                f"{show_operator(phi)} chooses before the filter on {atom.variable} applies. Theorem 2 would "
-                f"filter first, so that {show_operator(phi)} could choose another match: write the filter "
-                f"inside {show_operator(phi)} if you mean that",
+                f"{symbol(phi)} chooses before the filter on {atom.variable} applies. Theorem 2 would "
+                f"filter first, so that {symbol(phi)} could choose another match: write the filter "
+                f"inside {symbol(phi)} if you mean that",
                 atom.span,
             )
         case core.CorePlus():

@@ -23,6 +23,7 @@ from cerify.semantics.predicates import (
     Predicate,
     about,
     mentions,
+    parenthesized,
     show_name,
     show_predicate,
 )
@@ -257,14 +258,10 @@ def show_condition(condition: Condition) -> str:
             return show_predicate(predicate)
         case CoreConjunction(left, right):
             both = isinstance(right, CoreConjunction | CoreDisjunction)
-            first = _parenthesized(show_condition(left), isinstance(left, CoreDisjunction))
-            return f"{first} AND {_parenthesized(show_condition(right), both)}"
+            first = parenthesized(show_condition(left), isinstance(left, CoreDisjunction))
+            return f"{first} AND {parenthesized(show_condition(right), both)}"
         case CoreDisjunction(left, right):
-            tail = _parenthesized(show_condition(right), isinstance(right, CoreDisjunction))
+            tail = parenthesized(show_condition(right), isinstance(right, CoreDisjunction))
             return f"{show_condition(left)} OR {tail}"
         case _:
             assert_never(condition)
-
-
-def _parenthesized(text: str, needed: bool) -> str:
-    return f"({text})" if needed else text

@@ -26,7 +26,7 @@ from cerify.semantics.events import TIME, Event
 from cerify.semantics.patterns import matches
 from cerify.semantics.readings import ELASTIC, EqlReading
 from cerify.semantics.schemas import NO_CATEGORY
-from cerify.semantics.values import Microseconds, Value, exact_microseconds, kind, show_time
+from cerify.semantics.values import Microseconds, Value, exact_microseconds, is_number, kind, show_time
 
 # ---------------------------------------------------------------------------------------------------------------------
 # The functions and the arithmetic of EQL, as documented.
@@ -39,10 +39,6 @@ Function: TypeAlias = Callable[[list[Any], bool], Any]
 LONGEST_TEXT = 1_000_000
 BEYOND_CASED = 0x1F000
 """A code point above all letters that have a lower case."""
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 @lru_cache(maxsize=100_000)
@@ -79,7 +75,7 @@ def _fold(text: str, folded: bool) -> str:
 def _arithmetic(compute: Callable[[Any, Any], Any]) -> Function:
     def function(values: list[Any], _: bool) -> Any:
         a, b = values
-        if not (_is_number(a) and _is_number(b)):
+        if not (is_number(a) and is_number(b)):
             return None
         try:
             result = compute(a, b)
@@ -188,7 +184,7 @@ def _index_of(values: list[Any], folded: bool) -> int | None:
 
 def _number(values: list[Any], _: bool) -> int | float | None:
     text, base = (*values, None)[:2]
-    if _is_number(text):
+    if is_number(text):
         return text  # type: ignore[no-any-return]
     if not isinstance(text, str) or not (base is None or (isinstance(base, int) and 2 <= base <= 36)):
         return None

@@ -30,6 +30,7 @@ from cerify.semantics.values import (
     NanosecondInterval,
     Value,
     ValueKind,
+    is_number,
     kind,
     nanoseconds,
     parse_time,
@@ -175,7 +176,7 @@ def _arithmetic(sign: str, one: Nullable, other: Nullable, reading: RowReading) 
         return one + other if isinstance(one, str) and isinstance(other, str) else None
     x: Any = one
     y: Any = other
-    if not (_is_number(one) and _is_number(other)):
+    if not (is_number(one) and is_number(other)):
         return _finite(lambda: TIMES[sign](x, y)) if (kind_of(x), sign, kind_of(y)) in TIMED else None
     if sign in "/%" and y == 0:
         return None
@@ -220,7 +221,7 @@ def kind_of(value: Nullable) -> ValueKind | None:
 
 
 def _is_quantity(value: Nullable) -> bool:
-    return _is_number(value) or isinstance(value, timedelta)
+    return is_number(value) or isinstance(value, timedelta)
 
 
 def _finite(compute: Callable[[], Any]) -> Nullable:
@@ -232,10 +233,6 @@ def _finite(compute: Callable[[], Any]) -> Nullable:
     except (OverflowError, ValueError, ZeroDivisionError):
         return None
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _is_number(value: Nullable) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

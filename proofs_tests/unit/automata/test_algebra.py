@@ -394,6 +394,7 @@ BOUNDS = (0, 1, -1, 2**53, 2**64, 0.5, 1 / 7, -1e300, 1.7976931348623157e308, ma
 
 @pytest.mark.parametrize("divisor", sampled([1, 2, -2, 3, 7, -(10**19), 2**63, 10**320], [7]))
 @pytest.mark.parametrize("bound", sampled(BOUNDS, BOUNDS[::6]))
+@pytest.mark.slow
 def test_a_quotient_by_a_constant_is_compared_as_python_does(divisor: int, bound: float) -> None:
     """Its nearest float decides, and where that is too large there is no value."""
     for comparator in s.MIRRORED:
@@ -460,6 +461,7 @@ def test_choices_of_tests_that_no_value_has_are_left_early(monkeypatch: pytest.M
     }
 
 
+@pytest.mark.slow
 def test_no_choice_that_a_value_has_is_left() -> None:
     """What is left early has no value at all: each value of a range is in one of the types, with its own tests."""
     tests = [
@@ -574,6 +576,7 @@ def large_tests(rng: Random) -> Iterator[Predicate]:
 
 
 @pytest.mark.parametrize("value_type", ["int", "float", None])
+@pytest.mark.slow
 def test_every_number_has_a_piece_also_where_floats_are_far_apart(value_type: ValueType | None) -> None:
     """A float of 2^53 and more was in no piece, and a filter that it passes was taken for one that nothing passes."""
     rng = Random(2)

@@ -521,6 +521,7 @@ def strategy(rng: Random, around: Callable[[Formula], Formula] = lambda phi: phi
 
 
 @pytest.mark.parametrize("seed", sampled(range(20), range(3)))
+@pytest.mark.slow
 def test_the_greatest_match_of_a_chain_is_that_of_the_definition(seed: int) -> None:
     rng = Random(f"chains {seed}")
     for _ in range(150):
@@ -535,6 +536,7 @@ def test_the_greatest_match_of_a_chain_is_that_of_the_definition(seed: int) -> N
 
 
 @pytest.mark.parametrize("seed", sampled(range(20), range(1)))
+@pytest.mark.slow
 def test_windows_and_keys_inside_of_a_strategy_choose_among_what_is_in_them(seed: int) -> None:
     """LAST(A{60} WITHIN 30 seconds) is looked up, and not chosen out of all that there are."""
     rng = Random(f"windows in strategies {seed}")
@@ -683,6 +685,7 @@ correlation:
         assert [m.at for m in streaming.matches(parse(query.format(rounds, 30 * rounds)), S)] == alerts
 
 
+@pytest.mark.slow
 def test_an_event_that_is_in_no_window_is_one_of_the_last() -> None:
     """LAST prefers it, and then the window refuses the match."""
     S = Stream([Event("A", {"t": 0}), Event("A"), Event("A", {"t": 1}), Event("A", {"t": 2})])
@@ -748,6 +751,7 @@ def test_long_streams(query: str, monkeypatch: pytest.MonkeyPatch) -> None:
     ).evaluate(S)
 
 
+@pytest.mark.slow
 def test_keys_that_are_over_are_forgotten() -> None:
     n = 20_000
     S = Stream(Event("A", {"k": i // 2}) for i in range(n))

@@ -67,6 +67,7 @@ from proofs_tests.unit.semantics.expression_cases import history as history_expr
 
 
 @pytest.mark.parametrize("name", PROFILES)
+@pytest.mark.slow
 def test_random_cases(name: str) -> None:
     """Theorem 1 and Corollary 1."""
     rng = Random(13)
@@ -303,6 +304,7 @@ BINDING = "".join(f"exists x{n} (" for n in range(18))
         ),
     ],
 )
+@pytest.mark.slow
 def test_what_blows_up_is_named(text: str, named: str, span: tuple[int, int] | None) -> None:
     """The number of states can be exponential in the expression: the error says in which part of it."""
     with pytest.raises(BudgetExceeded) as error:
@@ -543,6 +545,7 @@ def machines(query: str, S: Stream, budget: Budget = Budget()) -> ParametricMoni
 
 @pytest.mark.parametrize("cases", sampled([40, 80], [40]))
 @pytest.mark.parametrize("name", VALUED_PROFILES)
+@pytest.mark.slow
 def test_random_cases_dfa_parametric(name: str, cases: int) -> None:
     """Section 6.2: one expression for each value."""
     rng, profile = Random(17), VALUED_PROFILES[name]
@@ -565,6 +568,7 @@ def test_random_cases_dfa_parametric(name: str, cases: int) -> None:
 
 
 @pytest.mark.parametrize("cases", sampled([25, 70], [25]))
+@pytest.mark.slow
 def test_a_part_of_the_campaign(cases: int) -> None:
     outcomes = [judge(index, 3) for index in range(cases)]
     assert not any(outcome.differ for outcome in outcomes)

@@ -131,6 +131,7 @@ def test_it_has_the_matches_of_the_definition_slot_machine(cases: int) -> None:
 
 
 @pytest.mark.parametrize("cases", sampled((400, 20_000), (400,)))
+@pytest.mark.slow
 def test_batches_and_saved_states_change_nothing(cases: int) -> None:
     for seed in range(cases):
         rng = Random(seed)
@@ -148,6 +149,7 @@ def test_batches_and_saved_states_change_nothing(cases: int) -> None:
 
 
 @pytest.mark.parametrize("cases", sampled((1_000, 50_000), (1_000,)))
+@pytest.mark.slow
 def test_times_out_of_order_change_nothing_where_no_missing_event_is_behind(cases: int) -> None:
     for seed in range(cases):
         rng = Random(seed)

@@ -251,6 +251,7 @@ def _named(reading: Reading) -> str:
 
 
 @pytest.mark.parametrize("start", sampled(range(5), (0,)))
+@pytest.mark.slow
 def test_all_queries_of_one_component_on_all_streams_of_three_events(start: int) -> None:
     letters = ("A1/k", "A2/k", "B1/l")
     streams = list(small.streams(3, letters))

@@ -194,6 +194,7 @@ def test_what_no_automaton_carries_is_undecided(query: str) -> None:
     assert isinstance(equivalent(parse(query), parse("A")), Undecided)
 
 
+@pytest.mark.slow
 def test_what_the_solver_cannot_tell_is_undecided_and_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solver, "STEPS", 100_000)  # no more decide it
     verdict = equivalent(parse("A FILTER A[x / y = 7 and x = 1]"), parse("A FILTER A[x > 0 and x < 0]"))
@@ -408,6 +409,7 @@ def test_the_pairs_that_a_search_follows_are_these(
 UNKNOWN = "A FILTER A[x / y = 2 and x + x = y]"  # no event passes, which the solver does not see
 
 
+@pytest.mark.slow
 def test_what_is_not_known_to_exist_is_left_out_for_a_longer_witness(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solver, "STEPS", 100_000)  # no more decide it
     found = equivalent(parse(f"({UNKNOWN}) OR (B ; C)"), parse("C ; B"))

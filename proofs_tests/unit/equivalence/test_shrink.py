@@ -237,6 +237,7 @@ def test_differences_of_readings_are_small(reading: Reading, events_needed: int)
 
 
 @pytest.mark.parametrize("cases", sampled([3, 8], [3]))
+@pytest.mark.slow
 def test_candidates_are_queries_or_are_refused_with_an_error(cases: int) -> None:
     """Each candidate that the definition evaluates is written by a text that parses to it."""
     for n in range(cases):
@@ -309,6 +310,7 @@ def test_numbers_and_arguments_of_an_expression_count(text: str, complexity: int
         ),
     ],
 )
+@pytest.mark.slow
 def test_a_funnel_gets_smaller(text: str, differs: Callable[[Any], bool], smallest: str) -> None:
     """Each candidate is read from its text, and what is not needed goes."""
     query = parse_keyed_question(text)

@@ -158,6 +158,7 @@ def test_what_is_expected_is_what_may_stand_there(text: str, expected: str) -> N
     assert caught.value.message.partition("; expected ")[2] == expected
 
 
+@pytest.mark.slow
 def test_a_formula_of_the_greatest_depth_is_carried_and_a_deeper_one_refused() -> None:
     deep = "START(" * 199 + "A" + ")" * 199
     assert parse(show(parse(deep))) == parse(deep)

@@ -65,6 +65,7 @@ def test_a_text_is_printed_and_read_back(text: str) -> None:
 
 
 @pytest.mark.parametrize("cases", sampled((300, 20_000), (300,)))
+@pytest.mark.slow
 def test_random_queries_are_printed_and_read_back(cases: int) -> None:
     for seed in range(cases):
         query, _ = random_case(Random(seed), PROFILES["rules"], 6, 3)

@@ -154,6 +154,7 @@ def test_errors_know_their_place(text: str, start: int, end: int, words: str) ->
         "x := " + "relative(a, " * 1_000 + "b" + ")" * 1_000 + "; x",
     ],
 )
+@pytest.mark.slow
 def test_deep_nesting_is_a_typed_error(text: str) -> None:
     with pytest.raises(BudgetExceeded, match="nested more than 200 operators"):
         parse(text)

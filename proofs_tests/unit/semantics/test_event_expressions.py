@@ -456,6 +456,7 @@ def test_three_cuts_with_no_raise_in_between(query: str) -> None:
     assert found(query, "D x D I D D x D D") == [7, 8]
 
 
+@pytest.mark.slow
 def test_the_three_ways_to_say_three_cuts_agree_on_all_small_histories() -> None:
     for length in range(7):
         for events in product("DIx" if length < 5 else "DI", repeat=length):

@@ -390,6 +390,7 @@ def test_what_arrow_reads_otherwise_is_left(text: str) -> None:
 
 
 @pytest.mark.parametrize("seed", sampled(range(40), range(1)))
+@pytest.mark.slow
 def test_changed_files_are_the_same_stream_or_none(seed: int, tmp_path: Path) -> None:
     rng, taken = Random(f"json/{seed}"), 0
     for _ in range(150):

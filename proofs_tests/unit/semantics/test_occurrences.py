@@ -283,6 +283,7 @@ def futures(A: DFA) -> int:
 
 
 @pytest.mark.parametrize("profile", [MASKED, CORRELATED], ids=["masked", "correlated"])
+@pytest.mark.slow
 def test_no_more_pasts_are_distinguished_than_counted(profile: ExpressionProfile) -> None:
     """A count too small would end the search before an expression that needs more events takes place."""
     rng, equal = Random(13), 0

@@ -215,6 +215,7 @@ def test_no_table_lacks_a_spelling_of_the_grammar() -> None:
 
 @pytest.mark.parametrize("number", sampled([60, 400], [60]))
 @pytest.mark.parametrize("language", DEFINITIONS)
+@pytest.mark.slow
 def test_definitions_agree(language: str, number: int) -> None:
     rng, counts = Random(language), Counter[str]()
     found = [line for _ in range(number) for line in differing(DEFINITIONS[language], rng, 4, 4, counts)]
@@ -223,6 +224,7 @@ def test_definitions_agree(language: str, number: int) -> None:
     assert all(counts[f"{name} agrees"] > number // 2 for name in ("interpreter", "automaton", "kernel"))
 
 
+@pytest.mark.slow
 def test_a_clause_that_is_skipped_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(interpreter, "INHERITING", (*interpreter.INHERITING, cel.Preference))
     rng, counts = Random(1), Counter[str]()

@@ -236,6 +236,7 @@ RANGES = (
 
 
 @pytest.mark.parametrize("text", RANGES)
+@pytest.mark.slow
 def test_a_range_has_all_texts_of_its_ipv6_addresses(text: str) -> None:
     rng, network, pattern = Random(text), IPv6Network(text), pattern_of_network(text)
     assert decidable(pattern)

@@ -255,6 +255,7 @@ def test_the_events_of_an_ocel_log(form: str, write: Write) -> None:
 
 
 @pytest.mark.parametrize("form", ["json", "xml"])
+@pytest.mark.slow
 def test_a_malformed_value_of_an_ocel_log_refuses_the_queries_that_use_it(form: str, write: Write) -> None:
     path = FORMS[form](write)
     path.write_text(path.read_text().replace("9.5", "much"))

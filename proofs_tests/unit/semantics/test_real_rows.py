@@ -730,6 +730,7 @@ NAMING = {
 
 
 @pytest.mark.parametrize("reader", NESTED)
+@pytest.mark.slow
 def test_what_no_element_can_be_is_no_attribute(reader: str, source: Callable[[str, Rows], Any]) -> None:
     """Such a condition was false for all events, silently."""
     for name, meant in NO_ELEMENTS.items():
@@ -756,6 +757,7 @@ def test_what_no_element_can_be_is_no_attribute(reader: str, source: Callable[[s
 
 
 @pytest.mark.parametrize("reader", NESTED)
+@pytest.mark.slow
 def test_elements_are_asked_for_by_columns_and_funnels(reader: str, source: Callable[[str, Rows], Any]) -> None:
     """These said that no event had the attribute."""
     S = as_stream(source(reader, LISTED))
@@ -829,6 +831,7 @@ FLOATS = st.one_of(st.floats(allow_nan=True), st.sampled_from([1541000542.25, 15
 
 @given(st.lists(st.one_of(st.none(), TEXTS), min_size=1, max_size=4))
 @settings(max_examples=300, deadline=None)
+@pytest.mark.slow
 def test_texts_are_times_to_arrow_where_they_are_to_python(texts: list[str | None]) -> None:
     column = pa.chunked_array([pa.array(texts, pa.string())])
     try:

@@ -104,6 +104,7 @@ def test_names_that_are_keywords_elsewhere() -> None:
     assert parse(show(q)) == q
 
 
+@pytest.mark.slow
 def test_the_table_says_how_operators_bind() -> None:
     """Every operator under every other one, at each place, is printed so that it is read back."""
     A = rows.RowVariable("A")

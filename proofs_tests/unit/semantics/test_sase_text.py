@@ -143,11 +143,13 @@ def test_an_array_is_written_as_one_in_a_strategy() -> None:
     ["not " * 300 + "a.x = 1", " or ".join(["a.x = 1"] * 300), "(" * 5000 + "not " * 5000 + "a.x = 1" + ")" * 5000],
 )
 @pytest.mark.parametrize("clause", ["WHERE", "HAVING"])
+@pytest.mark.slow
 def test_deep_nesting_is_limited(clause: str, condition: str) -> None:
     with pytest.raises(BudgetExceeded, match="nested"):
         parse(f"PATTERN SEQ(A a) {clause} {condition} RETURN a.x")
 
 
+@pytest.mark.slow
 def test_many_conjuncts_and_queries_are_not_deep() -> None:
     conjuncts = " and ".join(["a.x = 1"] * 2000)
     q = f"PATTERN SEQ(A a) WHERE {conjuncts} RETURN a.x"

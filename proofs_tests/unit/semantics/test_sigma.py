@@ -128,6 +128,7 @@ def test_conditions(selection: Any, passing: list[dict[str, Any]], failing: list
 
 
 @pytest.mark.parametrize("thresholds", [{"gt": 6, "lt": 5}, {"lt": 1}, {"gt": 5, "lt": 6}])
+@pytest.mark.slow
 def test_a_count_that_no_number_satisfies_never_fires(thresholds: dict[str, int]) -> None:
     text = rules({"type": "event_count", "rules": ["a"], "condition": thresholds})
     assert fires_on_some_log(parse(text)) is False
@@ -148,6 +149,7 @@ def test_a_group_is_found_that_one_rule_excludes() -> None:
     assert fires_on_some_log(parse(text)) is True
 
 
+@pytest.mark.slow
 def test_a_filter_on_the_field_of_the_group_has_a_test_log() -> None:
     filtered = detection("u", {"kind": "x"}, "s and not f", f={"ip|contains": "svc"})
     text = rules({"type": "event_count", "rules": ["u"], "group-by": ["ip"], "condition": {"gte": 2}}, filtered)
@@ -598,6 +600,7 @@ def test_logs_find_the_mistakes_of_a_rule() -> None:
          "aliases": {"x": {"a": "from", "b": "to"}, "y": {"a": "to", "b": "from"}}},
     ],
 )  # fmt: skip
+@pytest.mark.slow
 def test_every_mistake_in_one_place_has_a_log(correlation: dict[str, Any]) -> None:
     text = rules({"rules": ["a"], **correlation}, *([INNER] if "inner" in correlation.get("rules", ()) else []))
     wanted = {*correlation.get("rules", "a")}
@@ -632,6 +635,7 @@ def test_all_rules_of_an_order_occur_in_a_log_for_engines(tmp_path: Path) -> Non
     assert any(word in ("abc", "aabbcc") for word in kinds), kinds
 
 
+@pytest.mark.slow
 def test_commands_of_the_default_reading_refuse_another(tmp_path: Path, run: Run) -> None:
     rule, log = tmp_path / "rule.yml", tmp_path / "log.jsonl"
     rule.write_text(rules(COUNT), encoding="utf-8")
@@ -715,6 +719,7 @@ def test_the_words_of_a_rule_name_its_timespan(tmp_path: Path, run: Run) -> None
         {"type": "value_count", "condition": {"lt": 5, "field": "n"}},
     ],
 )
+@pytest.mark.slow
 def test_a_timespan_shows_in_where_alerts_are(correlation: dict[str, Any]) -> None:
     """Converters that give no events of alerts passed without any timespan."""
     text = rules({"rules": ["a"], "group-by": ["user"], **correlation})
@@ -889,6 +894,7 @@ def test_an_engine_may_claim_positions_or_groups_alone() -> None:
 
 
 @pytest.mark.parametrize("seed", sampled(range(20), range(3)))
+@pytest.mark.slow
 def test_counting_in_one_pass_is_the_definition(seed: int) -> None:
     rng, cases, alerts = Random(f"counting {seed}"), 0, 0
     while cases < 100 or alerts <= 10:
@@ -1442,6 +1448,7 @@ def test_test_logs_find_a_threshold_that_lost_its_fraction(tmp_path: Path) -> No
     assert any(found_by(text, S, **cut) not in (found_by(text, S), found_by(text, S, **least)) for S in streams)
 
 
+@pytest.mark.slow
 def test_test_logs_find_a_value_that_is_added_once_for_each_rule() -> None:
     """Only of event_count was the reading tried; of a sum over two rules, not at all."""
     body = {"type": "value_avg", "rules": ["a", "big"], "condition": {"gt": 3, "field": "n"}}
@@ -1816,6 +1823,7 @@ OF_FIELDS = [
 
 
 @pytest.mark.parametrize("text", OF_FIELDS)
+@pytest.mark.slow
 def test_a_log_that_finds_a_comparison_without_case_has_other_alerts_by_it(text: str) -> None:
     found = make_sigma_tests(parse(text))
     finding = [test for test in found.tests if any("without case" in words for words in test.kills)]
@@ -1881,6 +1889,7 @@ def test_a_counted_field_that_is_compared_with_numbers_has_numbers_in_logs() -> 
     assert find_log(logs_around(query), judge(query), judge(reversed_)) is not None
 
 
+@pytest.mark.slow
 def test_a_log_has_numbers_in_texts_that_tell_two_meanings_of_comparisons_apart() -> None:
     """Every text was more than the number, so that an order of texts gave the answers of an absent field."""
     query, said = parse(PORTS.format(6)), []
@@ -2017,6 +2026,7 @@ def test_a_rule_with_an_expression_and_a_text_in_one_field_fires() -> None:
     assert fires_on_some_log(query)
 
 
+@pytest.mark.slow
 def test_mistakes_on_events_that_are_in_no_group_mean_the_same() -> None:
     """No log was found for them, as if the search had been too short."""
     inner = {"type": "event_count", "rules": ["in"], "group-by": ["user"], "timespan": "5s", "condition": {"gte": 2}}

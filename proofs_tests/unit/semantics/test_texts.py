@@ -108,6 +108,7 @@ SUM, PRODUCT = Arithmetic("+", X, Constant(1)), Arithmetic("*", X, Constant(2))
         (Comparison("=", Arithmetic("+", PRODUCT, PRODUCT), X), "x * 2 + x * 2 = x"),
     ],
 )
+@pytest.mark.slow
 def test_a_predicate(predicate: Predicate, text: str) -> None:
     assert show_predicate(predicate) == text
 
@@ -205,6 +206,7 @@ def parsed_or_refused(language: str, text: str) -> Any:
 
 @pytest.mark.parametrize("number", sampled([150, 1000], [150]))
 @pytest.mark.parametrize("language", TEMPLATES)
+@pytest.mark.slow
 def test_what_is_printed_parses_to_the_same_tree(language: str, number: int) -> None:
     rng, lang, parsed = Random(0), LANGUAGES[language], 0
     for template in TEMPLATES[language]:

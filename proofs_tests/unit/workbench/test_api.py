@@ -45,6 +45,7 @@ def examples(name: str, function: Callable[..., Any]) -> doctest.DocTest:
 
 
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
+@pytest.mark.slow
 def test_every_public_function_has_an_example_that_runs(name: str) -> None:
     test = examples(name, FUNCTIONS[name])
     assert test.examples, f"the docstring of cerify.{name} has no example"
@@ -113,6 +114,7 @@ def refusal(language: str, query: str, output: str, evaluator: str) -> Unsupport
 
 @pytest.mark.parametrize("step", sampled([1, 6], [6]))
 @pytest.mark.parametrize("language", ["cel", "core-cel", "event-expression", "sase", "row-pattern"])
+@pytest.mark.slow
 def test_every_query_of_the_suites_is_carried(language: str, step: int) -> None:
     """Every sixth by default: the suites have several queries with each operator."""
     queries = dict.fromkeys((case.query, case.output) for case in load(None) if case.language == language)

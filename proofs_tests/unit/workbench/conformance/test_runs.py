@@ -500,6 +500,7 @@ def asked(query: str, S: str, got: Callable[[Case], Sequence[Match]], detail: st
 
 @pytest.mark.usefixtures("few_questions")
 @pytest.mark.parametrize(("least", "named"), [(UNPASSED, False), (0, True)])
+@pytest.mark.slow
 def test_without_a_case_that_was_passed_there_is_no_cause(
     least: int, named: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -767,6 +768,7 @@ def test_a_failure_of_a_defect_has_it_in_junit() -> None:
     assert '"defect"' in unescape(text, {"&quot;": '"'})
 
 
+@pytest.mark.slow
 def test_the_trees_of_each_language_have_a_schema() -> None:
     """Of each language that engines are asked in."""
     asked = {name for name in LANGUAGES if name not in WITHOUT_SUITE}

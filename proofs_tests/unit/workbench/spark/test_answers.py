@@ -62,6 +62,7 @@ def found(parts: list[pa.RecordBatch], query: str, columns: Columns = COLUMNS, *
     ]
 
 
+@pytest.mark.slow
 def test_wherever_batches_are_cut_each_key_is_a_stream_of_its_own() -> None:
     rows, rng = keyed(a="ABAB", b="B", c="AAB", d="BA"), Random(1)
     for cuts in ((), *((i,) for i in range(11)), *(sorted(rng.sample(range(11), 4)) for _ in range(20))):
@@ -244,6 +245,7 @@ def test_times_of_smaller_units_are_no_seconds(per: int, unit: str) -> None:
     assert events_of(seconds, columns, None)["time"].to_pylist() == [1541000542]
 
 
+@pytest.mark.slow
 def test_what_return_makes_has_the_types_of_the_columns() -> None:
     """It was JSON in a text, with decimals as floats and times as texts."""
     day, moment = date(2024, 10, 27), datetime(2024, 10, 27, 0, 59, tzinfo=UTC)
