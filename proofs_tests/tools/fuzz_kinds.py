@@ -185,7 +185,7 @@ KINDS: Mapping[str, Sequence[tuple[str, Fits]]] = {
         ("mean-of-whole-numbers", has_part(r"\bAVG\(")),
         ("division-by-0", has_part(r" / ")),
         ("greedy-rows-are-not-given-back", has_part(r"PATTERN \([^)]*[*+}] ")),
-        ("optional-variable-is-reluctant", has_part(r"PATTERN \([^)]*\w\? ")),
+        ("optional-variable-is-reluctant", has_part(r"PATTERN \([^)]*\w\?[ )]")),
     ),
     "nools": (("a-condition-written-twice", has_part(r"(\w+\.\w+ .+) (FILTER|AND) \1( |$)")),),
     "opencep": (
