@@ -177,7 +177,7 @@ def vectors(automaton: MarkedDFA, states: int | None = None, budget: Budget = Bu
 
 
 def unmarked(word: Word) -> Types:
-    """Return the stream of a word, without its marks."""
+    """Return the types of events of a word, without the marks that say which events are in the match."""
     return tuple(type_ for type_, _ in word)
 
 
@@ -246,7 +246,7 @@ class KeyedTest:
             yield from product(range(count), repeat=length)
 
     def is_real(self, word: Types) -> bool:
-        """Return whether some stream has these types of events, as seen from its last event."""
+        """Return whether some stream has these types of events: a type tells how near an event is to the last one."""
         state = self.real.start
         for type_ in word:
             after = self.real.step(state, type_)
@@ -256,7 +256,7 @@ class KeyedTest:
         return self.real.accepts(state)
 
     def stream(self, word: Types) -> Stream | None:
-        """Return a stream with these types of events, in this order; None if none is found, although `is_real`."""
+        """Return a stream with these types of events, in order; None if none is found, although one may exist."""
         events = [self.automaton.events[type_] for type_ in word]
         return stream_of_word(events, [self.zones[type_] for type_ in word], self.reduction, at_edges=True)
 
@@ -269,19 +269,19 @@ class KeyedTests:
 
     @cached_property
     def states(self) -> int:
-        """Return the number of states of the largest automaton of a case."""
+        """Return the number of states of the largest of the automata for the cases of the last event's keys."""
         return max(len(case.automaton.steps) for case in self.cases)
 
     @property
     def kinds(self) -> int:
-        """Return the largest number of kinds of events in a case.
+        """Return the greatest number of kinds of events, over the cases of the last event's keys.
 
         Events of one kind pass the same conditions, and relate to the last event's keys and windows in the same way.
         """
         return max(len(case.automaton.events) for case in self.cases)
 
     def streams(self, states: int | None = None, budget: Budget = Budget()) -> list[Stream]:
-        """Return the streams of a complete test for implementations with at most `states` states in each case.
+        """Return streams that find every wrong implementation with at most `states` states for each case of keys.
 
         Prefixes of other streams are left out, because an engine answers at every position. Raises
         InputError, BudgetExceeded, and Unsupported if no stream is found for a word.

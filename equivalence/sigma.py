@@ -598,7 +598,7 @@ class LogSearch:
         return near
 
     def bases(self) -> list[Drafts]:
-        """Return planned logs on which the rules that raise alerts should fire, and logs on which they nearly fire."""
+        """Return logs, as events without times, on which the rules that raise alerts should fire or nearly fire."""
         first = [base for rule in self.roots if (base := self.firing(rule))]
         near = [(one, drafts) for one in self.correlations for drafts in self._draft_near(one)]
         bases = [*first, *(base for two in near for rule in self.roots if (base := self.firing(rule, two)))]
@@ -622,9 +622,9 @@ class LogSearch:
                 yield self._timed(rng.choice(nearby), start)
 
     def logs_with(self, letters: Sequence[EventLetter]) -> Iterator[list[Event]]:
-        """Yield logs on which a rule fires, and variants of them in which events are those of some letters.
+        """Yield logs on which a rule fires, and variants of them with the example events `letters`.
 
-        A letter's event replaces an event or follows it, or the letter replaces another letter in the whole log.
+        An example event replaces an event or follows it, or it replaces all events with the fields of another example.
         """
         for base in self.bases():
             yield self._timed(base)

@@ -164,13 +164,13 @@ class Fact:
 
 @dataclass(frozen=True)
 class PieceProof:
-    """A proof for all streams whose last event has keys in given pieces, into which the values of a key are divided.
+    """A proof for one case of the last event's keys: for all streams in which the tests of its keys have given results.
 
     keys: for each partition attribute, the results of the queries' tests on the last event's value, those of the left
-    query first; None if the last event has no key. relation: known facts about the stream so far, with two sets of
-    states that then accept the same words. clocked: replaces relation if windows are around parts of a match. It has
-    sets of configurations instead of states, and the times at which they are reached (clocks.py); None in it stands for
-    no bound.
+    query first; None if the last event has no key. solver: see Certificate. relation: triples of known facts about the
+    stream so far, and two sets of states that then accept the same words. clocked: replaces relation if windows are
+    around parts of a match. It has sets of configurations (states with clocks) instead of states, and bounds on the
+    times at which they are reached (clocks.py); None stands for no bound.
     """
 
     keys: tuple[tuple[str, tuple[bool, ...] | None], ...]

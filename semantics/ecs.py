@@ -70,7 +70,10 @@ def stream_of_documents(
     keep_fields: bool = False,
     default_type: str = UNCATEGORIZED,
 ) -> Stream:
-    """Return the events of pairs (document, place); messages name the place. Raises InputError."""
+    """Return a stream with an event for each document. Raises InputError.
+
+    documents: pairs of a document and its place, which messages name.
+    """
     cut: list[str] = []
     events = [
         event_of_document(document, where, category_field, time_field, cut, keep_fields, default_type)

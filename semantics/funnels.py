@@ -60,10 +60,10 @@ class ChainReading:
 
 
 def chains(rows: Rows, k: int, reading: ChainReading = ChainReading()) -> Iterator[Chain]:
-    """Yield the chains of level k, in ascending order of their positions.
+    """Yield the chains of the first k steps, in ascending order of their positions.
 
     A chain has k different rows in the order of the stream. Row i satisfies step i, the last is within the window of
-    the first, and no row from the first to the last is barred.
+    the first, and there is no row from the first to the last that must not occur (`FunnelRow.barred`).
     """
     first = next((p for p, row in enumerate(rows) if 1 in row.steps), None)
 
@@ -124,11 +124,11 @@ def strict_increase_once(rows: Rows, n: int, w: Time) -> int:
 
 
 def strict_increase(rows: Rows, n: int, w: Time) -> int:
-    """Return the highest accepted step, where a row is compared with only one earlier row.
+    """Return the highest step that a row reaches, if each step looks only at the newest row of the step before.
 
-    Rows are read by time, then by step. A row of step 1 is accepted. A row of step s > 1 is accepted if it is later
-    than the newest accepted row of step s - 1, and within w of the row of step 1 at which that row's chain began. An
-    earlier row of step s - 1 is forgotten: A twice in one second, then B in that second, stays at level 1.
+    Rows are read by time, then by step. A row of step 1 reaches it. A row of step s > 1 reaches it if it is later than
+    the newest row that reached step s - 1, and within w of the row of step 1 from which that row was reached. So A at
+    second 1, A and B at second 2 give 1: B is not later than the newest A, and the first A is forgotten.
     """
     newest: dict[int, tuple[Time, Time]] = {}  # by step: the time at which the chain began, and the time of the step
     for time, step in _entries(rows):

@@ -224,13 +224,13 @@ class TableLayout:
 
     @property
     def columns(self) -> list[tuple[str, str, bool]]:
-        """Return the columns: an event type, an attribute, and whether the column has lists."""
+        """Return (event type, attribute, whether the column has lists) for each column that the added matches need."""
         shown = sorted(self.firsts, key=self.firsts.__getitem__) if self._attributes is None else self._attributes
         pairs = ((R, name, several) for R, several in self.types.items() for name in shown)
         return [column for column in pairs if column[:2] in self.filled]
 
     def add(self, matches: PlacedMatches) -> None:
-        """Take these matches into account when the columns are chosen."""
+        """Add matches: the columns that they need are then in `columns`."""
         table = matches.S.table
         for name in table.column_names:
             if name not in self.firsts and name != TYPE:

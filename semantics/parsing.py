@@ -484,7 +484,10 @@ def comparator_of(token: Token) -> pred.Comparator:
 
 
 def require_alone(predicate: pred.Predicate, brackets: str, more: str, span: Span) -> None:
-    """Raise ParseError if an attribute inside brackets has a variable; `brackets` and `more` extend the message."""
+    """Raise ParseError if an attribute inside brackets has a variable, as in A[A.x > 1].
+
+    brackets, more: texts for the message, after "inside the brackets" and at its end.
+    """
     for attribute in mentions(predicate):
         if attribute.variable is not None:
             raise ParseError(

@@ -546,7 +546,7 @@ class Problem:
     """A rule that a query breaks: a sentence about it, and its place in the query if known.
 
     meant: the name that was probably meant. partial: whether another event type that the variable can hold has the
-    attribute. advice: what to do about it, if MENDS does not say so for the rule.
+    attribute. advice: what to do about it; None for the general advice on the rule.
     """
 
     rule: Rule
@@ -705,9 +705,8 @@ def never_true(
 ) -> Iterator[Problem]:
     """Yield a problem if a condition on the events of a variable is never true, because no type has all its attributes.
 
-    held: the types that these events may have. always: types of which the variable has an event whenever it has any; if
-    the condition is never true for one of them, this is enough for a problem. `lacking` reports an attribute that no
-    type has.
+    held: the types that these events may have. always: if the variable holds any event, it holds one of each of these
+    types; a condition that is never true for one of them is a problem. `lacking` reports an attribute that no type has.
     """
     if schema is None:
         return

@@ -200,10 +200,10 @@ def not_utf8(source: CsvSource) -> str:
 def stream_of_csv(
     source: CsvSource, schema: Schema | None, reading: FieldReading = FieldReading(), lenient: bool = False
 ) -> Stream:
-    """Return the stream of a CSV file; schema and reading are as for `read_stream`.
+    """Return the stream of a CSV file, read without Arrow.
 
-    Raises InputError, also if only Arrow can read the file: for cells in quotes, and for values whose type in Arrow is
-    not clear. With lenient, columns of such values are left out of the events.
+    Raises InputError, also for what only Arrow can read: cells in quotes, and columns whose type is not clear. With
+    lenient, columns whose type is not clear are left out of the events.
     """
     header, rows, lines = _table(source)
     own = {} if schema is not None else reading.own_fields(header)

@@ -197,7 +197,7 @@ class Operator:
     samples: functions from operands to a node, for generators and tests; () stands for the class itself if a node has
         no other fields than its operands.
     aliases: other spellings of the symbol that parse.
-    chains: for an infix operator, whether its first operand may be another operator of its level without parentheses.
+    chains: for an infix operator, whether its first operand may have an operator of the same level without parentheses.
     monotone: whether fewer matches of the operands never give more matches.
     """
 
@@ -220,7 +220,7 @@ class Operator:
         return bool(self.node.operands) and self.node.operands == getattr(self.node, "__match_args__", ())
 
     def instances(self) -> tuple[Callable[..., Any], ...]:
-        """Return functions from operands to nodes of this operator, at least one."""
+        """Return at least one function that builds a node of this operator from operands."""
         return self.samples if self.samples or not self.plain else (self.node,)
 
 

@@ -46,9 +46,9 @@ Letter: TypeAlias = int
 class MarkedNFA:
     """The disjoint union of two automata: the states of the right one come after those of the left.
 
-    A letter is an event type of the predicate algebra with the variables that mark the event. types: classes of event
-    types that neither automaton distinguishes. events: an example event of each class, None if z3 could not decide.
-    steps: for each state, the next states after each letter.
+    types: classes of events that neither automaton distinguishes. events: an example event of each class; None if z3
+    could not decide whether there is one. A letter is a class together with one of `marks`, the variables that hold the
+    event. steps: for each state, the next states after each letter.
     """
 
     types: tuple[Mask, ...]
@@ -266,7 +266,7 @@ def shortest_match(phi: Formula, schema: Schema | None = None, budget: Budget = 
 
 
 def algebras(*formulas: Formula, schema: Schema | None, budget: Budget) -> Iterator[Algebra]:
-    """Yield algebras of the formulas' predicates: first without the solver, which is rarely needed, then with it."""
+    """Yield two algebras of the formulas' predicates: one without z3, which is rarely needed, and one with it."""
     predicates = [P for phi in formulas for P in generators(phi)]
     for solver in (False, True):
         yield Algebra(predicates, budget, schema, solver)

@@ -84,7 +84,8 @@ class ClockedAutomaton(Protocol):
     def step(self, config: Config, type_: int, within: Ages) -> Iterator[tuple[Marks, Config]]:
         """Yield (marks, configuration) for each way to read an event of a type.
 
-        within: how old each open part of a match is at this event.
+        marks: the variables that hold the event. within: the age of each part of the match with its own window that
+        has begun, but not ended.
         """
 
     def is_final(self, config: Config) -> bool:
@@ -224,6 +225,8 @@ class EitherClocked:
 class FilteredClocked:
     """An automaton that changes the marks of another one (`inner`), or refuses events because of their marks.
 
+    The marks of an event are the variables that hold it.
+
     change: returns the new marks of an event of a type; None refuses the event. hidden: whether a type of events is
     ignored.
     """
@@ -296,7 +299,7 @@ UNBOUNDED: Zone = ((0, math.inf), (0, 0))  # now is not after the last event
 
 
 def tightened(zone: Zone, i: int, j: int, bound: Bound) -> Zone | None:
-    """Restrict a zone: event i is at most `bound` after event j. Return None if no times are left."""
+    """Return the zone (bounds on times) in which time i is also at most `bound` after time j; None if it is empty."""
     if bound >= zone[i][j]:
         return zone
     if zone[j][i] + bound < 0:
@@ -306,7 +309,7 @@ def tightened(zone: Zone, i: int, j: int, bound: Bound) -> Zone | None:
 
 
 def elapsed(zone: Zone, gap: int) -> Zone | None:
-    """Return the zone with one more time, that of the next event; None if the zone allows no such time.
+    """Return the zone (bounds on times) with the time of the next event added; None if no such time is possible.
 
     This time is at least `gap` after now, and not after the last event.
     """
@@ -317,7 +320,7 @@ def elapsed(zone: Zone, gap: int) -> Zone | None:
 
 
 def selected(zone: Zone, times: Sequence[int], widest: int) -> Zone:
-    """Return the zone with only these of its times. Differences above the widest window become unbounded."""
+    """Return the zone (bounds on times) with only these times. Differences above the widest window become unbounded."""
     rough = [[zone[i][j] for j in times] for i in times]
     for i, row in enumerate(rough):
         for j, bound in enumerate(row):
@@ -334,7 +337,7 @@ def selected(zone: Zone, times: Sequence[int], widest: int) -> Zone:
 
 
 def includes(zone: Zone, other: Zone) -> bool:
-    """Return whether `zone` has all times that `other` has."""
+    """Return whether all times within the bounds of `other` are also within the bounds of `zone`."""
     return all(a >= b for mine, theirs in zip(zone, other, strict=True) for a, b in zip(mine, theirs, strict=True))
 
 
@@ -356,7 +359,7 @@ def names_of(config: Any) -> dict[int, int]:
 
 
 def piece_of(value: int) -> int:
-    """Return the piece of an attribute's values to which a register's value belongs, by number."""
+    """Return the number of the piece (of an attribute's values) to which a register's value belongs."""
     return ((FRESH if value <= FRESH else KEY - 1) - value) % PIECES
 
 
@@ -448,7 +451,7 @@ class Registers:
 
 @dataclass(frozen=True)
 class ClockedPair:
-    """A state of the search: facts about the stream, the configurations of each automaton, and the zone of times."""
+    """A state of the search: facts about the stream, each automaton's configurations, and bounds on times (a zone)."""
 
     known: tuple[int, ...]
     left: tuple[Config, ...]
@@ -480,7 +483,9 @@ class ClockedStep:
 
 @dataclass
 class ClockedComparison:
-    """A search for a stream on which two automata differ.
+    """A search for a stream on which two automata with clocks differ.
+
+    The marks of an event are the variables that hold it. A part is a part of a match with its own window or register.
 
     both: the two automata side by side. letters: the letters of all types of events. known: the step of an automaton
     that accepts the streams that can exist; it returns None if no such stream continues with the letter. may_end:

@@ -65,7 +65,8 @@ class AttributeOptions:
     def options(self, held: Iterable[int], new: int) -> list[int | None]:
         """Return the values that the event may have: None for absent, LAST_VALUE, a value in a register, or a new one.
 
-        held: the values in registers. new: the number of a new value in piece 0; a new value in piece n is `new - n`.
+        Values are numbers. held: the values in registers. new: a new value of piece 0 (see the class); a new value of
+        piece n is `new - n`.
         """
         if self.is_last:
             return [LAST_VALUE]
@@ -93,9 +94,9 @@ class KnownEvent:
 class NestedAutomaton:
     """A formula as an automaton whose runs are nested tuples, built from the automata of its operands.
 
-    kind: "plain" is a compiled formula, "either" two automata side by side. In a "filter", `shown` returns the new
-    marks of an event, or None to refuse the event; `unseen` says whether it ignores a type of events. In a "strategy",
-    `monitor` is the step of its monitor.
+    The marks of an event are the variables that hold it. kind: "plain" is a compiled formula, "either" two automata
+    side by side. In a "filter", `shown` returns the new marks of an event, or None to refuse the event; `unseen` says
+    whether it ignores a type of events. In a "strategy", `monitor` returns the rival matches after an event.
     """
 
     kind: Literal["plain", "either", "filter", "strategy"]
@@ -336,8 +337,9 @@ class ClosedList:
 
     machines: the automata of the left and of the right formula. follow: returns the known facts about a stream after
     one more event, or None if no stream has this event. ends: whether a stream may end there. widths: the windows on
-    parts, in ticks. gap: the least time between two events. groups: for each register the group of its attribute.
-    keyless: the attributes that the last event lacks.
+    parts of matches, in ticks. gap: the least time between two events. shown: returns the marks of an event (the
+    variables that hold it) that are compared. groups: for each register the group of its attribute. keyless: the
+    attributes that the last event lacks.
     """
 
     machines: tuple[NestedAutomaton, NestedAutomaton]

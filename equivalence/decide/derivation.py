@@ -77,7 +77,7 @@ BLIND = (
 
 
 def key_of(phi: Formula, schema: Schema | None = None) -> object:
-    """Return a value that is equal for two expanded formulas if the rule `same` identifies them."""
+    """Return a value that is equal for two expanded formulas that differ only in ways that the rule `same` allows."""
     conditions, core = stack_of(phi)
     if conditions:
         kept = [key_of_condition(c, schema) for c in conditions if not is_wider(c, conditions, schema)]

@@ -178,7 +178,7 @@ class DerivationCheck:
     # --- the same formula, written differently ------------------------------------------------------------------------
 
     def alike(self, phi: cel.Formula, psi: cel.Formula) -> bool:
-        """Return whether two formulas are the same up to the differences that the rule `same` allows."""
+        """Return whether two formulas differ only as the rule `same` allows, such as in the order of OR's operands."""
         mine, phi = _peeled(phi)
         theirs, psi = _peeled(psi)
         mine, theirs = self._without_wider(mine), self._without_wider(theirs)

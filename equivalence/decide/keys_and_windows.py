@@ -510,9 +510,9 @@ class Reduction:
     """Translates formulas with keys and windows to unary formulas, in one case of the last event's keys.
 
     keys: the case; for each key the results of its tests on the last event's value, None if the last event has no key.
-    order: the order of the times. parts: filled by `reduced`. It gets the width of each window around a part that ends
-    before the match does, and for each register the attributes compared with it. In the result, variables mark the
-    first and the last event of each part, and the events compared with a register.
+    order: the order of the times. parts: filled by `reduced` with the width of each window around a part of the match
+    that ends before the match does, and with the attributes that each register (a remembered value) is compared with.
+    In the result, variables mark the first and the last event of each part, and the events compared with a register.
     """
 
     measures: Measures
@@ -532,7 +532,10 @@ class Reduction:
         return bit if isinstance(in_piece, pred.Anything) else pred.Both(bit, in_piece)
 
     def last(self, key: str) -> Predicate:
-        """Return a predicate on a key that the last event satisfies in this case."""
+        """Return a predicate that an event must satisfy to be the last one of the stream, in the case `keys`.
+
+        key: the attribute that the predicate tests.
+        """
         if self.keys[key] is not None:
             return self.same(key)
         found: Predicate | None = None
@@ -551,7 +554,7 @@ class Reduction:
         return reduce(pred.Either, types) if types else NOTHING
 
     def near(self, name: str, index: int) -> Predicate:
-        """Return a predicate that is true of events near the last event: within the attribute's width `index`."""
+        """Return a predicate that is true of events whose `name` is within window `index` of the last event's."""
         return Comparison("<=", Attribute(f"{HIDDEN}near {name}"), Constant(index))
 
     def held_by(self, type_: int, types: Mapping[Predicate, Sequence[int]]) -> ClockedLetter:
@@ -790,7 +793,7 @@ def _all_of(tests: Sequence[Predicate], truth: Truth) -> Predicate:
 
 
 def needs_order(phi: Formula, schema: Schema | None, flat: bool = True) -> bool:
-    """Return whether the reduction of an expanded formula is correct only for times that do not decrease."""
+    """Return whether `Reduction` translates an expanded formula correctly only for times that do not decrease."""
     if isinstance(phi, cel.Within) and not flat and window_of(phi.window, schema) is not None:
         return True
     judged = isinstance(
@@ -844,8 +847,10 @@ class RealStreams:
         return (*nearest, int(self._may_be_last[type_]))
 
     def zones(self, type_: int) -> Sequence[int]:
-        """Return how far events of this type are from the last event: for each attribute of a window a zone, as in
-        `Real`.
+        """Return, for each attribute of a window, the range of the distance from an event of this type to the last
+        event.
+
+        The ranges are numbered from the nearest to the farthest, as in `Real`.
         """
         return self._zones[type_]
 
@@ -1100,7 +1105,7 @@ def clocked_automaton(phi: Formula, algebra: Algebra, types: dict[Predicate, Seq
 
 
 def selects_parts(phi: Formula) -> bool:
-    """Return whether a reduced formula has NXT, LAST or MAX around a part that has its own window or register."""
+    """Return whether a reduced formula has NXT, LAST or MAX around a part with its own window or partition."""
     selecting = (psi for psi in cel.subformulas(phi) if type(psi) in MONITORS)
     return any(name.startswith((FIRST_OF, HELD)) for psi in selecting for name in variables_in(psi))
 
@@ -1258,11 +1263,12 @@ def stream_of_word(
     times: Sequence[Fraction | None] | None = None,
     held: Sequence[Held] = (),
 ) -> Stream | None:
-    """Return a stream that the search has found only as a sequence of event types; None if no stream is found.
+    """Return a stream with events of the types that the search has found, in this order; None if no stream is found.
 
-    events: an event of each type, with the hidden attributes that say whether it has the last event's key. zones: how
-    far each event is from the last one. at_edges: whether each event must be as far from the last one as its zone
-    allows. times: the times of the events in seconds, if known. held: where each event's values in registers come from.
+    events: for each position an event of the type, with the hidden attributes that say whether it has the last event's
+    key. zones: for each event and each attribute of a window, the range of its distance from the last event, by number.
+    at_edges: whether this distance must be the greatest of the range. times: the times of the events in seconds, if
+    known. held: where each event's values in registers come from.
     """
     measures = reduction.measures
     rows: list[dict[str, Value | None]] = [dict(event.attributes) for event in events]

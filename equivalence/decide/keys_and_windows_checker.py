@@ -429,7 +429,10 @@ class UnaryReading:
         return bit if piece is None else pred.Both(bit, piece)
 
     def may_be_last(self, key: str) -> Predicate:
-        """Return a predicate on a key that the last event satisfies in this case."""
+        """Return a predicate that an event must satisfy to be the last one of the stream, in the case `keys`.
+
+        key: the attribute that the predicate tests.
+        """
         if self.keys[key] is not None:
             return self.agrees(key)
         tests = self.compared.tests[key]
@@ -444,7 +447,7 @@ class UnaryReading:
 
     @staticmethod
     def is_near(name: str, i: int) -> Predicate:
-        """Return a predicate that is true of events at most the i-th width before the last event."""
+        """Return a predicate that is true of events whose `name` is within the i-th window of the last event's."""
         return pred.Comparison("<=", pred.Attribute(f"\0near {name}"), pred.Constant(i))
 
     def has_time(self) -> Predicate:
@@ -521,9 +524,9 @@ class UnaryReading:
 
     @staticmethod
     def emptied(phi: cel.Formula, register: int, place: Place) -> cel.Formula:
-        """Mark the last event of a formula as the one at which the register is emptied.
+        """Return the formula with a variable for its last event, after which the register's value is forgotten.
 
-        Return the formula without a mark if the match ends there.
+        Return the formula unchanged if the match ends there.
         """
         return phi if place.at_end else cel.In(phi, LAST_OF + str(register))
 

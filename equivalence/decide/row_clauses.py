@@ -57,9 +57,9 @@ class OrderedThreads(NamedTuple):
 class SearchState(NamedTuple):
     """A state of the search between two rows.
 
-    threads: for each clause its threads; None before the matches start. known: for each fact, how many of its first
-    rows the word so far ends with (`known_after`). begins: whether the next row is the first of the partition.
-    row_taken: whether the threads have taken a row.
+    threads: for each clause its threads; None before the matches start. known: pairs (fact, n) such that the rows so
+    far end with the first n rows of the fact; see `known_after`. begins: whether the next row is the first of the
+    partition. row_taken: whether the threads have taken a row.
     """
 
     threads: tuple[OrderedThreads, OrderedThreads] | None
@@ -89,7 +89,9 @@ class SeparationSearch:
         return self.clauses.reach("PREV") > 0 or any(way.start for A in self.automata for way in A.first)
 
     def separation(self, facts: Sequence[Fact]) -> Word | None:
-        """Return a shortest word on which the matches that start at one row differ; None if there is none.
+        """Return a shortest sequence of rows on which the clauses have different matches from one row on, or None.
+
+        A row is given by the conditions that are true or false in it. facts: no table has rows that contradict them.
 
         Raises BudgetExceeded.
         """
@@ -114,7 +116,7 @@ class SeparationSearch:
         return None
 
     def separates(self, now: SearchState, facts: Sequence[Fact]) -> bool:
-        """Return whether the matches differ if the partition ends here."""
+        """Return whether the partition may end in this state, and the clauses then have different matches."""
         if now.threads is None or not now.row_taken:
             return False
         left, right = now.threads
@@ -178,8 +180,9 @@ def threads_of(
 ) -> OrderedThreads:
     """Return the threads that may take the next row.
 
-    alive: the transitions and the key of each thread that took the last row. best: the match if none of these threads
-    completes. longest: whether threads continue after a preferred one is completed, because a longer match wins.
+    alive: for each thread that took the last row, its transitions, and the number of its labels (equal numbers mean
+    equal labels). best: the match if none of these threads completes. longest: whether threads continue after a
+    preferred one is completed, because a longer match wins.
     """
     found: dict[int, Key] = {}
     ended: Key | None = None

@@ -163,11 +163,11 @@ def on_row(e: rows.Expression, variable: str) -> rows.Expression:
 def known_after(
     facts: Sequence[Fact], known: frozenset[tuple[int, int]], letter: Letter, first: bool
 ) -> frozenset[tuple[int, int]] | None:
-    """Return the pairs (fact, n) such that, after another row, the word ends with the first n rows of the fact.
+    """Return the pairs (fact, n) such that, after another row, the rows so far end with the first n rows of the fact.
 
-    Return None if the word now contains all rows of a fact, because then no table has it; a fact about the end of a
-    partition does not count here. known: the pairs before this row. first: whether this is the first row of the
-    partition.
+    Return None if they now contain all rows of a fact, because then no table has them; a fact about the end of a
+    partition does not count here. known: the pairs before this row. letter: the results of conditions in this row.
+    first: whether this is the first row of the partition.
     """
     begun = known | {(i, 0) for i, fact in enumerate(facts) if first or not fact.first}
     longer = {(i, n + 1) for i, n in begun if n < len(facts[i].rows) and facts[i].rows[n] <= letter}
@@ -177,7 +177,7 @@ def known_after(
 
 
 def may_end(facts: Sequence[Fact], known: frozenset[tuple[int, int]]) -> bool:
-    """Return whether a partition may end after rows that have led to these pairs of `known_after`."""
+    """Return whether no fact forbids a partition to end here. known: the pairs that `known_after` returned."""
     return all(n < len(facts[i].rows) for i, n in known)
 
 
@@ -254,7 +254,7 @@ class SymbolicRows:
 
     @cached_property
     def calculates(self) -> bool:
-        """Return whether a condition has `+` or `-`, whose operands may be times."""
+        """Return whether a condition has `+` or `-`. Then operands may be times."""
         return any(isinstance(one, rows.Sum) and one.operator != "||" for one in self.nodes)
 
     @cached_property
@@ -630,7 +630,10 @@ COMPARING = rows.RowComparison | rows.RowBetween | rows.RowIn | rows.RowLike
 
 @dataclass(frozen=True)
 class Solver:
-    """Asks z3 which words of conditions the tables of a schema can have."""
+    """Asks z3 whether a table of the schema can have given rows.
+
+    A word is a sequence of rows; for each row it says which conditions are true and which are false.
+    """
 
     clauses: ClausePair
     schema: Schema | None
@@ -652,12 +655,12 @@ class Solver:
         return Fact(tuple(letters), first in core, last in core)
 
     def holds(self, fact: Fact) -> bool:
-        """Return whether z3 proves that no partition has the rows of a fact."""
+        """Return whether z3 proves a fact: that no partition has consecutive rows with the results that it lists."""
         asked = _Question(SymbolicRows(self.clauses, self.schema, len(fact.rows), exact=False))
         return bool(asked.answer(asked.rows.collect_literals(fact.rows, fact.first, fact.last)) == z3.unsat)
 
     def tables(self, word: Word) -> Iterator[Stream]:
-        """Yield tables of one partition that may have a word; those without NULLs and with small numbers come first."""
+        """Yield tables of one partition whose rows are those of a word; without NULLs and with small numbers first."""
         asked = _Question(SymbolicRows(self.clauses, self.schema, len(word), exact=True))
         known = asked.rows.collect_literals(word, True, True)
         for simpler in asked.simpler():

@@ -151,7 +151,7 @@ def expanded_filters(query: eql.EqlQuery) -> list[eql.EventFilter]:
 
 
 def expanded_steps(query: eql.EqlQuery) -> list[eql.SequenceStep]:
-    """Return the steps that take an event of a match: `runs=n` gives n steps, a query of a single event one."""
+    """Return a step for each event of a match: n steps for a step with `runs=n`, one for a query of a single event."""
     match query.body:
         case eql.EventFilter():
             return [eql.SequenceStep(query.body)]
@@ -171,8 +171,8 @@ def step_rules(
 ) -> tuple[State, tuple[tuple[int, ...], tuple[int, ...]]]:
     """Return the state of both rules after an event that passes these filters, and the completed sequence of each rule.
 
-    A completed sequence is () if there is none. old: the sequences that began with one of the first `old` events of
-    `first_events` have expired.
+    A completed sequence is () if there is none. old: how many of the earliest first events of waiting sequences have
+    left the window; the sequences that began with them are dropped.
     """
     gone = set(first_events(state)[:old])
     kept = [tuple(() if slot and slot[0] in gone else slot for slot in slots) for slots in state]
@@ -218,7 +218,8 @@ def tried_logs(
 ) -> Iterator[list[Event]]:
     """Yield logs on which the queries may differ.
 
-    number: the number of each filter in the letters. key: the values of the key fields.
+    letters: example events, with the filters that they pass. number: the number by which they name each filter. key:
+    the values of the key fields.
     """
     if not letters:
         return
@@ -255,10 +256,10 @@ def keyed_logs(
 ) -> Iterator[list[Event]]:
     """Yield logs on which a sequence or sample fires, with these key values.
 
-    values: the value of each key field, in the order in which the query lists the fields. letters_with: returns the
-    letters of events with some fixed fields. twin: returns another value for which every test of a field has the same
-    result, if there is one. In the logs, the fields of other keys are absent, equal in all events, or different in
-    some. Times are around the windows of the queries.
+    number: the number of each filter. values: the value of each key field, in the order in which the query lists the
+    fields. letters_with: returns example events (EventLetter) in which some fields are fixed. twin: returns another
+    value for which every test of a field has the same result, if there is one. In the logs, the fields of other keys
+    are absent, equal in all events, or different in some. Times are around the windows of the queries.
     """
     body = query.body
     if isinstance(body, eql.EventFilter):
@@ -361,11 +362,11 @@ UNITS = (1_000_000, 1_000, 1)
 
 
 class SlotFollower(Protocol):
-    """A rule that can be followed from event to event, such as a SlotRule."""
+    """A rule whose waiting sequences can be computed event by event, such as a SlotRule."""
 
     @property
     def steps(self) -> tuple[int, ...]:
-        """Return the numbers of the filters of its steps."""
+        """Return the numbers of the filters of the rule's steps."""
 
     def after(
         self, slots: tuple[tuple[int, ...], ...], passes: frozenset[int], event: int

@@ -719,7 +719,7 @@ def bound(phi: cel.Formula, A: str, L: Variables | None) -> cel.Formula:
 
 
 def renamed(phi: cel.Formula, A: str, B: str) -> cel.Formula:
-    """Return phi with B in place of A. The event type A still binds A too.
+    """Return phi with the variable B in place of A. An event of type A is then bound to both A and B.
 
     The right side of UNLESS is not changed, because its bindings do not matter.
     """

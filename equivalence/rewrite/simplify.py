@@ -141,7 +141,10 @@ def by_laws(psi: Formula, exact: bool) -> Iterator[Candidate]:
 
 
 def in_chains(psi: Formula, exact: bool) -> Iterator[Candidate]:
-    """Apply laws to two operands of a chain: to neighbours, or to any two if the operator is commutative."""
+    """Apply laws to two operands of a chain such as A ; B ; C, and yield the results with the laws' names.
+
+    The operands are neighbours, or any two if the operator is commutative.
+    """
     kind = type(psi)
     operands = _operands(psi, kind)
     if len(operands) < 2 or not isinstance(psi, CHAINS):

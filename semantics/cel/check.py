@@ -53,8 +53,8 @@ def is_unary(phi: cel.Formula) -> bool:
 def problems(phi: cel.Formula, schema: Schema | None = None) -> list[Problem]:
     """Return all problems of the formula; type errors only if there is a schema. Raises BudgetExceeded.
 
-    Other functions find formulas that have a meaning, but perhaps not the intended one: `unused`, and those at the end
-    of this module.
+    `unused`, `across_keys` and other functions of this module find formulas that are valid, but perhaps not what their
+    author meant.
     """
     found: list[Problem] = []
     with depth_limited(phi.span):

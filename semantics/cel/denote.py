@@ -445,12 +445,12 @@ def sup(mu: Valuation) -> ComplexEvent:
 
 
 def first(mu: Valuation) -> int:
-    """Return min(sup(mu)); mu must bind something."""
+    """Return the first position that mu binds; mu must bind at least one."""
     return min([p for _, p in mu])
 
 
 def last(mu: Valuation) -> int:
-    """Return max(sup(mu)); mu must bind something."""
+    """Return the last position that mu binds; mu must bind at least one."""
     return max([p for _, p in mu])
 
 

@@ -43,8 +43,7 @@ class Extent:
     """Two facts about the valuations of a formula from i to j, which let the interpreter skip intervals.
 
     last: the formula has valuations only if the event at j has one of these types; None for any type. inherits: whether
-    the valuations from i to j follow from those of any earlier start to j: they are the ones that bind an event, but
-    none before i.
+    the valuations from i to j are those from an earlier start to j that bind an event, and bind no event before i.
     """
 
     last: Types

@@ -79,7 +79,7 @@ class Sequencing(_WithOperands):
 
 
 class Combination(_WithOperands):
-    """An operator of two operands whose valuations come from one operand, from both, or are unions of two.
+    """AND, OR and ALL: each valuation is one of an operand, or the union of one of each.
 
     More valuations of the operands never give fewer valuations.
     """

@@ -39,7 +39,7 @@ def matches_of(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> list[
 
 
 def by_clauses(phi: core.Formula, S: Stream, budget: Budget = Budget()) -> list[Match]:
-    """Return the result of `matches_of`, computed by the clauses of denote.py for one valuation and position at a time.
+    """Return the complex events of phi over S, sorted, by trying every valuation, as the definition in cep17 says.
 
     Use short streams: with n events and v variables there are n to the power of v valuations. Raises BudgetExceeded.
     """

@@ -336,7 +336,7 @@ def _any_unknown(tests: list[Callable[[Event], Truth]]) -> Callable[[Event], Tru
 
 
 def is_plain(test: eql.Condition) -> bool:
-    """Return whether Elastic runs a test as an index query, which does not find documents without the field."""
+    """Return whether Elastic runs a test as a query of the index, where a document without the field fails the test."""
     match test:
         case eql.EventField():
             return True

@@ -60,7 +60,9 @@ def free_variables(E: expr.Expression) -> Names:
 
 
 def find_scope_variables(body: expr.Expression, parameters: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the attribute variables in the body of a definition or a text that range over values, sorted.
+    """Return the attribute variables that range over values in an expression, sorted.
+
+    body: the whole expression of a text, or the expression that a definition names.
 
     Parameters are left out, because the caller gives their values. A variable that occurs only once, as an argument of
     a primitive event, is left out, because it constrains nothing.

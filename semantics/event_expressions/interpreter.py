@@ -186,7 +186,7 @@ def letters(
     order: Places,
     budget: Budget = Budget(),
 ) -> tuple[Event, ...]:
-    """Return events such that E, under the bindings, treats every future event like one of them.
+    """Return events that represent all future events: E, under the bindings, treats each future event like one of them.
 
     Raises Unsupported for masks that do more than compare an attribute with values, for an argument without a known
     attribute, and for a named expression that has its own attribute variables, because these have infinitely many

@@ -132,7 +132,7 @@ class Occurrences:
         return found
 
     def at(self, E: expr.Expression, h: History, e: int, b: Bindings = NOTHING_BOUND) -> Iterator[Occurrence]:
-        """Yield the occurrences at e of E, applied to h; e is an event of h."""
+        """Yield the occurrences of E at the event e of the history h: the ways in which E takes place there."""
         if isinstance(E, expr.Derived):
             yield from self._derived(E, h, e, b)
             return

@@ -171,7 +171,7 @@ class Prefix(_Unary):
 
 
 class ExpressionSeries(_Binary):
-    """E * T: T, if E takes place at every event before it (vldb92, 2.3, item p)."""
+    """E * T: takes place at an event of T if E takes place at every event before that one (vldb92, 2.3, item p)."""
 
     WORD: ClassVar[str] = "Series"
 

@@ -204,7 +204,7 @@ def with_meant_operands(
     truncates: bool = False,
     text_casts: bool = False,
 ) -> rows.Expression:
-    """Return an expression with its operands converted as in `with_days`."""
+    """Return an expression with its numbers and texts converted like those of a clause; arguments as in `with_days`."""
 
     def kind(e: rows.Expression) -> ValueKind | None:
         return kind_of_type(type_of(e, types))
@@ -633,9 +633,8 @@ def _no_column(column: rows.RowColumn, name: str, there: Sequence[str]) -> Probl
 
 
 class LabellingShape(NamedTuple):
-    """Some facts of a labelling: whether it has rows, and whether a wanted variable labels its first or a later row.
-
-    The wanted variables are the argument of `shapes`.
+    """Facts about a labelling, and some variables: whether it has rows, whether one of the variables labels its first
+    row, and whether one of them labels a later row.
     """
 
     rows: bool = False
@@ -662,7 +661,10 @@ def skip_failures(q: MatchRecognize) -> list[str]:
 
 
 def shapes(p: rows.Pattern, wanted: frozenset[str]) -> Shapes:
-    """Return the possible shapes of the labellings of a pattern. wanted: the variables that the shapes are about."""
+    """Return what may be true of the labellings of a pattern, each combination of facts as a LabellingShape.
+
+    wanted: the variables that the facts are about.
+    """
     match p:
         case rows.RowVariable(A):
             return frozenset({LabellingShape(True, A in wanted)})

@@ -214,12 +214,11 @@ class Meaning:
                 assert_never(p)
 
     def iterations(self, p: rows.Quantified, w: Labelling) -> Iterator[Labelling]:
-        """Yield the labellings that extend w by iterations of p: after each one, p may stop or go on.
+        """Yield the labellings that extend w by iterations of p, the preferred ones first.
 
-        The preferred choice comes first.
-
-        Once the least number of iterations is reached, an iteration without rows is the last one, unless their number
-        is bounded (see RowReading). The stack is explicit, because a match may be too long for Python's.
+        Once the least number of iterations is reached, an iteration without rows is the last one. If p has an upper
+        bound, this depends on `RowReading.bounded_iterations`. The stack is explicit, because a match may be too long
+        for Python's.
         """
         endless = p.high is None or self.reading.bounded_iterations == "stop"
 
@@ -244,7 +243,7 @@ class Meaning:
                 path.append((v, ways(v, len(path), u)))
 
     def feasible(self, w: Labelling) -> bool:
-        """Return whether the last labelled row exists, and its variable's condition, if any, is true there."""
+        """Return whether the last label of w fits: its row exists, and satisfies the variable's condition."""
         if self.s + len(w) > self.visible.stop:
             return False
         condition = self.q.conditions.get(w[-1].variable)
@@ -252,7 +251,7 @@ class Meaning:
         return condition is None or value(condition, self.frame(w, len(w))) is True
 
     def frame(self, w: Labelling, current: int) -> Frame:
-        """Return the frame in which the rows of w are labelled, and `current` of them are seen."""
+        """Return the frame with the labels of w, in which RUNNING sees the first `current` labels."""
         labels = tuple(label.variable for label in w)
         return Frame(self.P, self.visible, self.s, labels, current, self.number, self.q.unions, self.reading)
 
@@ -358,7 +357,7 @@ class LabelAttempt:
 
 @dataclass(frozen=True)
 class Traced(Meaning):
-    """Like Meaning, but records all attempts to label a row."""
+    """Same as Meaning, but records all attempts to label a row in `attempts`."""
 
     attempts: list[LabelAttempt] = field(default_factory=list)
 

@@ -776,7 +776,7 @@ def build_regexp_like(arguments: Arguments, dialect: SqlDialect, span: Span) -> 
 def build_match(
     text: rows.Expression, pattern: rows.Expression, before: str, after: str, span: Span
 ) -> rows.Expression:
-    """Build a match of a text with a pattern, to which the texts `before` and `after` are added.
+    """Build REGEXP_LIKE(text, pattern), with the texts `before` and `after` added around the pattern.
 
     Raises Unsupported as `build_regexp_like` does.
     """
@@ -1054,7 +1054,7 @@ _NOW_CALLS = NOW | {"NOW", "TODAY", "GETDATE", "GETUTCDATE", "SYSDATE", "SYSTIME
 
 
 def require_not_now(name: str, dialect: SqlDialect, span: Span | None, called: bool) -> None:
-    """Raise Unsupported if the query asks for the current time."""
+    """Raise Unsupported if a name stands for the current time. called: whether the name is followed by arguments."""
     words = _NOW_CALLS if called else NOW | ({"SYSDATE", "SYSTIMESTAMP"} if dialect.name == "oracle" else set())
     if name.upper() in words:
         mark = "`" if dialect.backticks else '"'

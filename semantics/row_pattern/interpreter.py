@@ -81,7 +81,7 @@ def _key(value: Nullable) -> Any:
 
 
 def match_of(q: MatchRecognize, found: RowMatch, places: list[int]) -> NumberedMatch:
-    """Return the match with the positions of its rows in the table.
+    """Return a match of a partition as a match of the whole table: its rows are given by their positions in the table.
 
     places: the positions in the table of all rows of the partition.
     """

@@ -774,8 +774,9 @@ def source_rows(
     dialect: SqlDialect = STANDARD_SQL,
     reading: RowReading = STANDARD,
 ) -> tuple[tuple[str, ...], list[tuple[Nullable, ...]]]:
-    """Return the columns and rows of the table in FROM, given the columns and rows of the file or frame. Raises
-    IllFormed.
+    """Return (columns, rows) of the table in FROM. Raises IllFormed.
+
+    columns, table: the columns and rows of the file or frame.
     """
     if isinstance(source, LiteralTable):
         return source.names, [tuple(_literal_value(e, reading) for e in row) for row in timed_items(source.rows)]

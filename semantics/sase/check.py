@@ -63,7 +63,7 @@ Types: TypeAlias = Mapping[str, Mapping[str, ValueType | None]]
 def type_problems(q: sase.Tree, schema: Schema | None) -> list[Problem]:
     """Return the type errors of a query that has no other problems.
 
-    Without a schema, return only the errors about the streams that its own queries make.
+    Without a schema, return only the errors in queries that read a stream which another of the queries writes.
     """
     found: list[Problem] = []
     for query, types in _with_types(q, schema):

@@ -346,7 +346,7 @@ def operators(q: sase.Tree) -> frozenset[str]:
 
 
 def constructs(q: sase.Tree) -> frozenset[str]:
-    """Return the names of all constructs of a query as in the suite, except those that every query has."""
+    """Return the names (`Construct.name`) of the constructs of a query, except those that every query has."""
     return frozenset(c.name for c in _find_constructs(q))
 
 

@@ -58,7 +58,7 @@ class Counted:
 
 
 def unwatched(steps: Iterable[T], /) -> Iterable[T]:
-    """Return the steps without counting them."""
+    """Return the steps unchanged: a step budget without a limit."""
     return steps
 
 
@@ -302,8 +302,8 @@ class Placed:
 def placed(p: Predicate, pattern: Sequence[sase.Component]) -> Placed:
     """Return where a conjunct is tested: at the last component that it mentions (sase07, section A.1).
 
-    The pattern must have its variables. A conjunct that mentions a negated component belongs to that component,
-    whatever else it mentions, because it says which events must be absent.
+    pattern: components that include those of all its variables. A conjunct that mentions a negated component belongs to
+    that component, whatever else it mentions, because it says which events must be absent.
     """
     order = {k.variable: index for index, k in enumerate(pattern)}
     mentioned = {order[a.variable or ""] for a in mentions(p)}
@@ -357,9 +357,7 @@ class SaseAbsences:
         return any(self.is_there(k, M) for k in self.q.pattern if k.negated)
 
     def is_there(self, k: sase.Component, M: Bindings) -> bool:
-        """Return whether some series in the scope satisfies all clauses on the negated component, or may still do so
-        later.
-        """
+        """Return whether a series of events occurs that the negated component describes, or may still occur."""
         scope = self.scope(k, M)
         # In the reading stream_end=waits the window is still open, so an event that forbids the match may yet come.
         if scope is None:
@@ -369,7 +367,7 @@ class SaseAbsences:
         return any(self.satisfy(k, M, series, ("end",)) for series in self.watch(self.series(k, M, scope)))
 
     def series(self, k: sase.Component, M: Bindings, scope: list[int]) -> Iterator[tuple[int, ...]]:
-        """Yield the series of events that the negated component describes, complete or not."""
+        """Yield the series of events in the scope that fit the negated component, and their beginnings."""
         pending: list[tuple[int, ...]] = [(p,) for p in scope if self.describes(k, M, (p,))]
         while pending:
             series = pending.pop()
@@ -399,7 +397,7 @@ class SaseAbsences:
         return clauses.spans(window, self.S[p], self.S[r], closed=self.reading.window == "closed")
 
     def goes_on(self, k: sase.Component, M: Bindings, series: tuple[int, ...], p: int) -> bool:
-        """Return whether the event at p can be the next event of the series."""
+        """Return whether the series can go on with the event at p, and skip the events before it."""
         return self.describes(k, M, (*series, p)) and all(
             self.leaves_out(k, M, series, r) for r in range(series[-1] + 1, p)
         )
@@ -416,7 +414,7 @@ class SaseAbsences:
         )
 
     def leaves_out(self, k: sase.Component, M: Bindings, series: tuple[int, ...], r: int) -> bool:
-        """Return whether a series can skip the event at r, by the strategy of its component."""
+        """Return whether the strategy of the negated component lets the series skip the event at r."""
         if self.reading.negated_series == "any":
             return True
         match clauses.strategy_of(self.q, k.variable):
@@ -456,11 +454,10 @@ class SaseAbsences:
         edges: tuple[Edge, ...],
         only: list[Predicate | sase.Equivalence] | None = None,
     ) -> bool:
-        """Return whether the series satisfies all clauses on the negated component that are tested at one of these
-        edges.
+        """Return whether the series satisfies the clauses on the negated component that are tested at these edges.
 
-        edges: see `Placed`. only: the clauses to test, None for all. All variables of the match are bound, so a clause
-        is tested as if the negated component were the last.
+        edges: the moments of a series at which clauses are tested, see `Placed`. only: the clauses to test, None for
+        all. All variables of the match are bound, so a clause is tested as if the negated component were the last.
         """
         value = value_of(dict(M) | {k.variable: series}, self.S, self.operations)
         order = (*clauses.positive(self.q), k)

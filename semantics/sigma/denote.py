@@ -138,7 +138,7 @@ class LogOfRules:
     # --- groups and windows -------------------------------------------------------------------------------------------
 
     def occurrences(self, rule: SigmaCorrelation) -> dict[Any, list[AlertOccurrence]]:
-        """Return the occurrences of a correlation's rules by group, in the order of positions, then of rules."""
+        """Return, by group, the alerts that a correlation counts, in the order of positions, then of their rules."""
         reading, found = self.reading, []
         for number, (part, fields) in enumerate(zip(rule.rules, rule.keys, strict=True)):
             for alert in self.alerts(part):
@@ -206,11 +206,11 @@ class LogOfRules:
                 return [o for o in seen if o.time <= t and (t - o.time <= w if closed else t - o.time < w)]
 
     def window_of(self, rule: SigmaCorrelation) -> SigmaWindow:
-        """Return which occurrences a correlation sees together: an answer to `SigmaReading.window`."""
+        """Return how far the window of a correlation reaches: one of the values of `SigmaReading.window`."""
         return self.reading.window
 
     def alerts_when(self, rule: SigmaCorrelation) -> str:
-        """Return which events raise an alert while the condition holds: an answer to `SigmaReading.alerts`."""
+        """Return at which events a correlation raises alerts: one of the values of `SigmaReading.alerts`."""
         return self.reading.alerts
 
     def _watched(self, items: list[AlertOccurrence]) -> Iterator[AlertOccurrence]:
@@ -268,12 +268,10 @@ class LogOfRules:
     def measure(
         self, rule: SigmaCorrelation, window: list[AlertOccurrence], of_p: list[AlertOccurrence]
     ) -> tuple[float | None, tuple[int, ...]]:
-        """Return (number, events) for a window: the number that the condition compares, and the events that an alert
-        has.
+        """Return (number, events) for a window: the number that the condition compares, and the events of an alert.
 
-        The number is None if there is none, as for an average of no values.
-
-        of_p: the occurrences at the end of the window.
+        The number is None if no value is counted, as for an average of no values. of_p: the occurrences at the
+        window's last event.
         """
         events = events_of(window)
         # One event can be an occurrence of two rules; it counts as one event, and as one value.
@@ -401,7 +399,7 @@ CASED: Mapping[SigmaCase, Mapping[str, eql.MatchOperator]] = {
 
 
 def cased_condition(node: eql.Condition, case: SigmaCase) -> eql.Condition:
-    """Return the condition with operators that ignore case replaced by case-sensitive operators, as a reading says."""
+    """Return the condition with case-sensitive operators where `case`, as in `SigmaReading.case`, requires them."""
     cased = CASED[case]
     if not cased:
         return node
