@@ -277,7 +277,12 @@ def test_the_table_of_the_guide_has_the_levels() -> None:
         (["view"], {"between": 3}, IllFormed, "between"),
         (["view"], {"mode": "strict_oder", "within": "1 day"}, IllFormed, "did you mean 'strict_order'"),
         (["view"], {"mode": "strict_order"}, IllFormed, "needs a window"),
-        (["view"], {"mode": "strict_order", "within": "1 day", "start": "first"}, IllFormed, "mode cannot be combined"),
+        (
+            ["view"],
+            {"mode": "strict_order", "within": "1 day", "start": "first"},
+            IllFormed,
+            "mode cannot be combined with start",
+        ),
         (["view"], {"by": "usr"}, InputError, "did you mean 'user'"),
         (["view"], {"by": "type"}, IllFormed, "of one type"),
         (["view"], {"within": "3 [price]"}, InputError, "no event has the attribute 'price'"),
