@@ -455,7 +455,8 @@ def silent_if_repeated(results: Sequence[CaseResult], least: int) -> list[str]:
 def repeats_a_type(case: Case) -> bool:
     """Return whether the query of a case names an event type twice."""
     with suppress(CerifyError, RecursionError):
-        return INTERPRETATIONS[case.language].repeats(query_of(case.language, case.query))
+        known = INTERPRETATIONS.get(case.language)  # a plug-in language has none
+        return known is not None and known.repeats(query_of(case.language, case.query))
     return False
 
 
