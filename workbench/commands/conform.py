@@ -223,7 +223,9 @@ class ConformArguments:
         return f"{', '.join(named)}{' of ' if named else ''}{self.suite_named or 'all built-in suites'}"
 
     def oracle(self) -> Oracle:
-        """Return the oracle that judges the engine's answers. Raises InputError."""
+        """Return the oracle: it computes the expected matches, by the options --reading and --policy. Raises
+        InputError.
+        """
         in_sql = [text for text in self.readings if text.partition("=")[0] in choices(RowReading)]
         policy = read_policies(self.policies)
         parse_reading(RowReading, in_sql)

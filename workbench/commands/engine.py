@@ -59,9 +59,9 @@ def engine_command(evaluator: str, language: str, hypothesis: str | None) -> Non
 
 
 def departed(language: str, text: str) -> None:
-    """Serve an evaluator with the meaning that these choices describe, such as seq=strict,emit=at-end.
+    """Serve, as an engine, an evaluator that differs from the definition by the choices in `text`.
 
-    Raises InputError for an unknown axis or value.
+    text: axes with their values, such as seq=strict,emit=at-end. Raises InputError for an unknown axis or value.
     """
     from cerify.conformance.prediction import interpretation_of
     from cerify.hypotheses.interpretation import choices_of, read_hypothesis

@@ -261,10 +261,11 @@ def with_table_of(
     readings: Sequence[str],
     takes_readings: bool = False,
 ) -> tuple[str, str, Stream | None]:
-    """Return the text and the language of a query, and the rows that its clause reads; None if no dialect was given.
+    """Return the text and the language of a query; if a dialect is given, also the rows that its clause reads, else
+    None.
 
-    The rows show which columns are times, so that numbers can be added to them. Aggregates with OVER are columns of
-    these rows.
+    The rows show which columns are times, so that numbers can be added to them. For each aggregate with OVER in the
+    clause, they have a column with its values.
     """
     if dialect is None or not _takes_rows(language):
         return (

@@ -101,10 +101,11 @@ class AttributeSummary:
 
 @dataclass(frozen=True)
 class StreamSummary:
-    """A summary of a stream.
+    """A summary of the events of a stream.
 
-    events: their number. types: the number of events of each type. of_types: the attributes of each type. unread: as in
-    the stream. lists_of_objects: the attributes whose values are lists with objects only.
+    events: their number. types: the number of events of each type. of_types: the attributes of each type. attributes: a
+    summary of each attribute. unread: fields of the data that the events lack, each with the reason. lists_of_objects:
+    the attributes whose values are lists with objects only.
     """
 
     events: int

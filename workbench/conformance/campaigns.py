@@ -91,10 +91,11 @@ class BuiltInEvaluator:
 
 @dataclass(frozen=True)
 class PolicyEvaluator:
-    """Evaluates queries like an engine with the choices of a policy.
+    """Evaluates queries like an engine that makes the choices of a policy.
 
-    choices: axes with their values. less: see BuiltInEvaluator. Raises Unsupported if such an engine would report an
-    error, or if its answer cannot be predicted.
+    choices: axes with their values. less: the output to compare instead of results, for an engine that claims no
+    results; None: compare results. Raises Unsupported if such an engine would report an error, or if its answer cannot
+    be predicted.
     """
 
     language: Language[Any]
@@ -314,7 +315,10 @@ Asked = Literal["matches", "valuations", "both", "alternate"]
 
 @dataclass(frozen=True)
 class PlanShare:
-    """A part of a campaign: a language, a profile of random cases, the output to compare, and the part's weight."""
+    """A part of a campaign: cases of one language and one profile of the generator, and the output to compare.
+
+    share: the part's weight; a part with twice the weight gets about twice as many cases.
+    """
 
     language: str
     profile: str
@@ -379,7 +383,7 @@ class Job:
 
     @classmethod
     def of_text(cls, text: str) -> Job:
-        """Return the job from the JSON that `text` returns. Raises InputError."""
+        """Read a job from JSON, in the form that the property `text` has. Raises InputError."""
         try:
             obj: dict[str, Any] = json.loads(text)
             parts = tuple(PlanShare(**part) for part in obj.pop("parts"))
@@ -388,7 +392,8 @@ class Job:
             raise InputError(f"this is not the plan of a campaign: {error!r}") from None
 
     def part(self, index: int) -> PlanShare:
-        """Return the part of the campaign that the case with this number belongs to.
+        """Return the language, profile and output (the part of the campaign) from which the case with this number is
+        drawn.
 
         Cases with the same query are in the same part.
         """
@@ -407,9 +412,10 @@ class Job:
 
     @cached_property
     def plans(self) -> Mapping[PlanShare, CampaignPlan]:
-        """Return each part's campaign for one process.
+        """Return, for each part, a plan to run its cases in one process.
 
-        Both of its evaluators are the reference evaluator; the caller replaces the right one.
+        In each plan both evaluators are the reference evaluator; the caller puts the evaluator under test in place of
+        the right one.
         """
         return {part: self._plan(part) for part in self.parts}
 
@@ -484,9 +490,10 @@ class KnownDisagreements:
                     self.present.add((example.cause, form(plan.language, example.query)))
 
     def has(self, d: Disagreement, operations: QueryOperations[Any]) -> bool:
-        """Return whether a disagreement is known.
+        """Return whether a disagreement is already known from an earlier call.
 
-        It is if the engine still answers as before on an example with the same cause and a query of the same form.
+        It is known if an earlier example has the same cause and a query of the same form (equal up to names and
+        constants), and the engine still gives the same answer to that example.
         """
         return (str(cause(d, operations)), form(operations, d.phi)) in self.present
 

@@ -182,7 +182,7 @@ VALUES = (datetime, timedelta)
 
 
 def parsed(language: str, query: str) -> Any:
-    """Return the syntax tree of a query; None if the text is not a query of the language."""
+    """Parse a query and return its syntax tree; None if the text is not a query of the language."""
     try:
         return query_of(language, query)
     except CerifyError:
@@ -304,9 +304,7 @@ class Claims:
         return self.objection(case.language, case.query, events, case.output)
 
     def restrict_case(self, case: Case) -> Case:
-        """Return the case without the results of its matches if the engine does not claim results; else the case
-        unchanged.
-        """
+        """Return the case, or for an engine that does not claim the results of matches, the case without them."""
         less = self.less_than_results(case.language)
         return (
             case if less is None else replace(case, output=less, matches=of_output(case.matches, case.language, less))
@@ -320,7 +318,9 @@ class Claims:
         return output if output in ("matches", "positions", "groups") else None  # type: ignore[return-value]
 
     def objection(self, language: str, query: Any, S: Iterable[Event], output: str) -> str:
-        """Return why the engine's claims do not cover a query over a stream; "" if they do."""
+        """Return what a query, stream and output need that the engine does not claim to support; "" if it claims
+        everything.
+        """
         if self.output is not None and not LANGUAGES[language].results and output not in self.output:
             return f"it does not claim the output {output}"
         if self.ordered_time and not in_order(S):

@@ -68,11 +68,13 @@ EARLY = 0.5  # the share of the time left after it for questions about its choic
 
 
 def chosen_for(choices: Choices, smallest: Sequence[CaseResult], failing: Sequence[CaseResult]) -> list[Choice]:
-    """Return a small set of choices that together explain as many of the smallest cases as possible.
+    """Return a small set of choices that together explain as many of the reduced failing cases (`smallest`) as
+    possible.
 
-    A choice is an axis of meaning with one of its values. The search is greedy. A tie goes to the choice that explains
-    most failing cases together with the choices selected before. A second pass looks for choices that explain the
-    remaining answers only together with the selected ones. At the end, each choice is compared again with its rivals.
+    A choice is an axis of meaning with one of its values. The search is greedy. A tie goes to the choice that, with the
+    choices selected before, explains most of the original failing cases. A second pass looks for choices that explain
+    further cases only together with the selected ones. Last, each choice is replaced by another one if that explains
+    more failing cases (see `revised`).
     """
     # Evenly spread, because neighbours in a suite test similar things.
     sample = failing[:: max(1, len(failing) // SAMPLE)]
@@ -116,10 +118,10 @@ def _cost(result: CaseResult) -> tuple[int, str]:
 def revised(
     choices: Choices, taken: Sequence[Choice], smallest: Sequence[Sequence[CaseResult]], failing: Sequence[CaseResult]
 ) -> list[Choice]:
-    """Return the choices, each replaced by a rival if the rival explains more answers, given the other choices.
+    """Replace each choice by a rival choice if the rival explains more failing cases, given the other choices.
 
-    smallest: for each choice the smallest cases that it explains; its replacement, with the others, must explain them
-    too.
+    smallest: for each choice, the reduced failing cases that it explains. Its rivals are the choices that, with the
+    other choices, explain these cases too.
     """
     found = list(taken)
     for n, choice in enumerate(found):
@@ -153,11 +155,11 @@ def _is_axis_taken(choice: Choice, taken: Iterable[Choice]) -> bool:
 def causes_of(
     choices: Choices, results: Sequence[CaseResult], first: Choice | None = None, beside: Sequence[Choice] = ()
 ) -> tuple[DefectCause, ...]:
-    """Return the choices that predict the answer to the smallest case and at least half of all answers.
+    """Return the choices that predict the answer to the smallest case and at least half of all answers, the best first.
 
-    results: the answers, beginning with the one to the smallest case. first: a choice that comes first in the result;
-    one predicted answer is enough for it. beside: the causes of other defects. Answers that `first` predicts only
-    together with these causes count for `first` too.
+    results: the answers to explain, beginning with the one to the smallest case. first: a choice that is already
+    selected; it comes first if it predicts any answer. beside: the causes of other defects. An answer that `first`
+    predicts only together with them counts for `first` too.
     """
     number = {
         c: sum(choices.reproduces([c], one) for one in results)
@@ -269,12 +271,12 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class DefectGroup:
-    """Shrunk failing cases (kernels) that form one defect, the smallest first.
+    """The smallest failing cases (kernels) of one defect, the smallest first.
 
     choice: the choice that explains them, if there is one. beside: the choices that explain other defects. stopped: why
     the search for a choice ended early, "" if it did not. doubt: a sentence about a choice that would explain them, but
-    is contradicted. general: one choice for all axes of a name, such as window=unlimited, if each of these axes on
-    which answers depend has this value.
+    that an answer contradicts. general: a choice such as window=unlimited, if it holds for every axis of this name
+    (window@time, window@events) on which answers depend.
     """
 
     kernels: tuple[Kernel, ...]
@@ -296,7 +298,7 @@ def defects_behind(
     results: Sequence[CaseResult],
     progress: Progress = lambda what, done, total: None,
 ) -> list[Defect]:
-    """Return the defects behind the failures of a run, beginning with those that explain most cases."""
+    """Find the defects that cause the failures of a run; return them, beginning with those that explain most cases."""
     silent = silent_failures(failures, results)
     known = {
         language: Choices(
@@ -987,7 +989,11 @@ def defect_of_group(
     description: str = "",
     stopped: str = "",
 ) -> Defect:
-    """Return a defect for wrong answers that have one cause, or none that is known. The caller sets its id."""
+    """Make a defect from wrong answers that have the same cause, or whose cause is unknown. The caller sets its id.
+
+    result: the engine's result on the smallest case. original: its result on the case of the suite. cases: the ids of
+    the failing cases.
+    """
     language, case = LANGUAGES[result.case.language], result.case
     bearing = bearing_choices(case, choices.held)
     return Defect(
@@ -1100,10 +1106,10 @@ def causes(
     progress: Progress = lambda what, done, total: None,
     right: Sequence[tuple[Piece, PlainMatch]] = (),
 ) -> tuple[list[LogCause], list[Evidence]]:
-    """Return a small set of hypotheses that explain the reports, and the evidence that they do not explain.
+    """Return a small set of hypotheses that explain an engine's reports on a log, and the evidence that none explains.
 
-    right: matches that were reported rightly, anywhere in the log; a hypothesis that does not report one of them is
-    refuted. In each round the hypothesis that explains most is selected, and the evidence that it explains is removed.
+    In each round the hypothesis that explains most is selected, and the evidence that it explains is removed. right:
+    correctly reported matches, anywhere in the log. A hypothesis by which one of them is not reported is refuted.
     Raises ParseError.
     """
     LANGUAGES[language].syntax.parse(query)

@@ -71,7 +71,7 @@ class Limits:
 
 
 class EngineFailure(Exception):
-    """Raised if the engine did not answer; its process must then be replaced."""
+    """Raised if the engine gave no usable answer; its process must then be replaced by a new one."""
 
     def __init__(self, cause: Cause, detail: str) -> None:
         super().__init__(detail)
@@ -369,9 +369,9 @@ class Losses:
 
     skips: whether to skip queries that the engine will probably not answer. A query is skipped if two queries with the
     same operators exceeded the time limit, or if it has an operator or a pair of operators for which no query was ever
-    answered. It is False while cases are shrunk or drawn, because another case with the same operators may be answered.
-    long: for each set of operators, the size of the smallest query of LONG nodes or more that exceeded the time limit;
-    a larger one is never run. Such a time-out says nothing about short queries.
+    answered. `skips` is False while cases are shrunk or generated, because another case with the same operators may be
+    answered. long: for each set of operators, the size of the smallest query of LONG nodes or more that exceeded the
+    time limit; a larger one is never run. Such a time-out says nothing about short queries.
     """
 
     skips: bool = False
@@ -398,9 +398,11 @@ class Losses:
             self.lost.setdefault(part, []).append(detail)
 
     def why_not(self, case: Case, scarce: bool = False) -> str | None:
-        """Return why a case is not worth a restart; None if it should be run.
+        """Return the reason not to run a case on which the engine will probably crash or time out; None if it should be
+        run.
 
-        scarce: whether restarts are so few that a query with any operator of a lost query is not run.
+        scarce: whether few restarts are left. Then a query is not run if it has any operator of a query on which the
+        engine crashed or timed out.
         """
         if not self.lost:
             return None
@@ -422,9 +424,10 @@ class Losses:
         return None
 
     def suspects(self) -> list[str]:
-        """Return a few operators that explain all lost queries, preferring those whose queries were lost most often.
+        """Return a few operators that explain all crashes and time-outs: each query that was lost has one of them.
 
-        An operator that occurs in all queries explains nothing.
+        Operators whose queries were lost most often come first. An operator that occurs in all queries explains
+        nothing.
         """
         self._count_answered()
         every = self.answered[()] + len(self.losing)
@@ -444,7 +447,10 @@ class Losses:
 
 @lru_cache(maxsize=10_000)
 def parts(language: str, text: str) -> tuple[Part, ...]:
-    """Return the operators of a query, and all pairs of them. A window's name includes its attribute's kind."""
+    """Return the operators of a query, each as a tuple of one, and all pairs of them.
+
+    The name of a window includes the kind of its attribute, as in within-time.
+    """
     query = query_of(language, text)
     names = set(LANGUAGES[language].syntax.constructs(query))
     if language in INTERPRETATIONS:
@@ -508,9 +514,11 @@ class Engine:
             raise InputError(f"the engine did not start: {' '.join(argv)}: {detail}") from None
 
     def why_not(self, case: Case, kept: int) -> str | None:
-        """Return why a case is not worth a restart; None if it should be run.
+        """Return the reason not to run a case on which the engine will probably crash or time out; None if it should be
+        run.
 
-        kept: restarts to save for other cases: if fewer are left, queries with an operator of a lost query are not run.
+        kept: restarts to save for other cases. If fewer are left, a query is not run if it has any operator of a query
+        on which the engine crashed or timed out.
         """
         return self.losses.why_not(case, scarce=self.limits.restarts - self.restarts < kept)
 

@@ -91,10 +91,11 @@ INTERRUPTED = "interrupted"
 
 @dataclass
 class Answered:
-    """A question with its answer and the axes that it tests; no axes if it confirms the whole profile.
+    """A question with the engine's answer.
 
-    settles: whether it was asked because two hypotheses predict different answers; an axis that it does not name may be
-    the reason.
+    axes: the axes that the question tests; () if it is there to confirm the whole profile. settles: whether it was
+    asked because two hypotheses predict different answers. Then an axis that `axes` does not name may be the reason for
+    a wrong answer.
     """
 
     question: EngineQuestion
@@ -217,10 +218,10 @@ class Identification:
         }
 
     def add_fitting(self, name: str, finding: AxisFinding, proved: Collection[str]) -> AxisFinding:
-        """Return an open finding with the values that explain all answers, except answers that depend on axes of
-        `proved`.
+        """Return the finding about an axis, with all values of the axis that may still be right in `alike`.
 
-        If there are no such values, the finding has none.
+        A value may be right if, with the best values of the other axes, it explains all answers about the axis. Answers
+        to queries with operators of the axes in `proved`, for which no value fits, do not count.
         """
         axis = self.predictor.interpretation.axes[name]
         clear = [one for one in self.about(name) if self.is_apart(proved, one.question.query)]
@@ -316,10 +317,11 @@ class Identification:
         return opened
 
     def with_possible(self, name: str, found: Mapping[str, AxisFinding], told: Sequence[Answered]) -> AxisFinding:
-        """Return the finding about an axis, without the values that an answer in `told` contradicts.
+        """Return the finding about an axis without the values that an answer in `told` contradicts.
 
-        If an answer contradicts the best value, the axis is open, because the other values are known only by exclusion.
-        A finding with a single value is returned unchanged.
+        A finding with a single value is returned unchanged. If an answer contradicts the best value, the new finding
+        has no best value; the values that remain are in `alike`. If the answers contradict every value, all of them
+        remain, and `exception` is a question that contradicts the best one.
         """
         finding = found[name]
         values = [value for value in (finding.value, *finding.alike) if value is not None]
@@ -341,11 +343,12 @@ class Identification:
     def accused(
         self, one: Answered, axes: Iterable[Axis], found: Mapping[str, AxisFinding], unary: bool = False
     ) -> list[str]:
-        """Return those of the axes that concern the outermost operator of a query with an unexplained answer.
+        """Return the axes, among the given ones, that concern the outermost operator of a query with an unexplained
+        answer.
 
-        If remaining values explain the answers to its operands, asked as queries, the outermost operator has a meaning
-        that no value describes. If they do not, an operator inside may be the reason: then return no axis. unary:
-        return no axis unless the outermost operator has one operand.
+        The engine also gets the operands of that operator as separate queries. If remaining values explain the answers
+        to these, the outermost operator itself has a meaning that no value describes. Otherwise an operator inside may
+        be the reason, and no axis is returned. unary: return no axis unless the outermost operator has one operand.
         """
         syntax, operators = self.predictor.language.syntax, self.predictor.interpretation.operators
         phi = syntax.parse(one.question.query)
@@ -430,7 +433,9 @@ class Identification:
         self._ended = len(self.answered), list(self.left)
 
     def identify(self, stage: Stage) -> None:
-        """Ask the questions of a stage; keep the hypotheses that explain most of the answers."""
+        """Ask the questions of a stage, which are about a few axes; keep the hypotheses that explain most of the
+        answers.
+        """
         candidates = list(self.expanded(stage))
         misses = Counter(dict.fromkeys(range(len(candidates)), 0))
         pool = Pool(stage.templates, self.skipped)
@@ -491,10 +496,11 @@ class Identification:
         return any(self.predictor.answer(question, c) == "error" for c in near)
 
     def look_everywhere(self, stage: Stage, best: Choices, first: int) -> None:
-        """Ask some long questions with each query of a stage, even if all values of its axes predict the same answer.
+        """Ask questions with many events about each query of a stage, even if all values of its axes predict the same
+        answer.
 
-        A wrong answer shows that the engine has a meaning that none of the values describes. first: the number of the
-        first answer about the stage.
+        A wrong answer shows that the engine has a meaning that none of the values describes. best: the hypothesis that
+        chooses the questions. first: the index, among all answers, of the first one in this stage.
         """
         asked = {(one.question.query, one.question.key) for one in self.answered[first:]}
         for template in stage.templates:
@@ -510,9 +516,11 @@ class Identification:
                     self.answered.append(Answered(question, answer, stage.axes))
 
     def confirm(self, stage: Stage) -> None:
-        """Ask one question for each template of a stage, to confirm the remaining hypotheses.
+        """Ask one question for each template of a stage, to check the remaining hypotheses; drop those that an answer
+        refutes.
 
-        The question separates these hypotheses or, if none does, the best hypothesis and the default meaning.
+        If possible, the remaining hypotheses predict different answers to the question, or at least the best one and
+        the default meaning do. If no hypothesis predicts the answer, all are kept.
         """
         for template in stage.templates:
             pool = Pool((template,), self.skipped)
@@ -863,11 +871,12 @@ class Identification:
         return any(name in one.axes and other in one.axes for one in wrong for other in unfit)
 
     def doubts(self, name: str, unfit: Collection[str]) -> list[Answered]:
-        """Return the unexplained answers about axes of `unfit` that may also refute the value of this axis.
+        """Return the unexplained answers that may refute the value found for this axis, although they are about other
+        axes.
 
-        These answers depend on the value, and their questions have operators that also occur in questions about this
-        axis. So either axis may have a meaning that no value describes. A default value is never refuted: then return
-        [].
+        unfit: axes for which no value fits. Answers about these axes are returned if they also depend on the value of
+        this axis, and if both axes have questions with the same operators. Then either axis may have a meaning that no
+        value describes. Return [] if this axis has its default value, because that is never refuted.
         """
         best = self.left[0]
         if best[name] == self.predictor.default[name]:
@@ -907,7 +916,9 @@ class Identification:
         return f"{together} fits too, but only together"
 
     def always_empty(self) -> bool:
-        """Return whether all answers are without matches, although several should have some."""
+        """Return whether the engine reported no match at all, although by the definition several questions have
+        matches.
+        """
         due = [one for one in self.answered if self.predictor.answer(one.question, self.predictor.default)]
         return len(due) >= EMPTY and all(one.answer == frozenset() for one in self.answered)
 
@@ -976,9 +987,9 @@ class Identification:
         return None if wrong else hypothesis
 
     def is_other(self, hypothesis: Choices, rival: Choices) -> bool:
-        """Return whether `rival` must be reported beside the hypothesis.
+        """Return whether `rival` is a different result that must be reported beside the hypothesis.
 
-        It must if it predicts some answer differently, or differs in one axis only.
+        That is so if the two differ in only one axis, or predict different answers to a question asked so far.
         """
         return sum(hypothesis[name] != rival[name] for name in hypothesis) < 2 or not self.are_same(hypothesis, rival)
 
@@ -1030,17 +1041,20 @@ class Identification:
         return not any(axis.operators and axis.name in unfit for axis in self.predictor.axes_of(query))
 
     def is_blurred(self, unfit: Iterable[str], one: Answered) -> bool:
-        """Return whether an answer depends on an axis of `unfit`, for which no value fits.
+        """Return whether an answer depends on one of the axes in `unfit`, for which no value fits.
 
-        An unexplained answer counts as dependent on the axis of the operator that all queries with such answers have.
+        An answer that the best hypothesis does not explain also counts as dependent on an axis in `unfit` if that axis
+        concerns an operator that the queries of all unexplained answers share.
         """
         odd = bool(self.blamed) and self.predictor.answer(one.question, self.left[0]) != one.answer
         return any((odd and self.is_blamed(other)) or self.depends(other, one) for other in unfit)
 
 
 def random_questions(predictor: Predictor, used: Collection[str]) -> Iterator[EngineQuestion]:
-    """Yield questions with only these operators: first the language's examples (`shapes`), then random ones of each
-    profile.
+    """Yield questions whose queries have only the operators in `used`.
+
+    The language's examples of queries (`shapes`) come first, then random queries from each profile of the generator in
+    turn.
     """
     language, interpretation = predictor.language, predictor.interpretation
     operators = interpretation.operators
@@ -1113,11 +1127,12 @@ def choose_varied(hypotheses: Sequence[Choices], most: int) -> list[Choices]:
 
 
 class Need:
-    """The evidence that is still missing to separate a hypothesis from its rival.
+    """The evidence that is still missing to separate a hypothesis about an engine from a rival hypothesis.
 
-    CORROBORATING questions must separate the two, with several queries, and for each hypothesis a match that the other
-    lacks. telling: the answered questions that separate the two. queries: their queries. number: how many of them
-    count; a question in `whole` counts once for each event that separates the two.
+    Enough evidence is: CORROBORATING questions to which the two predict different answers, about more than one query,
+    and for each of the two hypotheses a question where it predicts a match that the other lacks. telling: the questions
+    answered so far to which the two predict different answers. queries: their queries. number: how many of them count.
+    A question in `whole` tests many events at once, and counts once for each event on which the two differ.
     """
 
     def __init__(
@@ -1144,8 +1159,10 @@ class Need:
         return 1 if isinstance(one, str) or isinstance(other, str) else len({*one} ^ {*other})
 
     def count_met(self, question: EngineQuestion) -> int:
-        """Return how many of the four missing things a question provides; 0 if it does not separate the two
-        hypotheses.
+        """Return how much of the missing evidence a question would give, from 0 to 4.
+
+        It counts one if more questions are needed, one if its query is new, and one for each hypothesis that predicts a
+        match that the other lacks, if no question has shown that. It is 0 if the hypotheses predict the same answer.
         """
         if self.predictor.answer(question, self.hypothesis) == self.predictor.answer(question, self.rival):
             return 0
@@ -1155,10 +1172,10 @@ class Need:
 
 
 class Pool:
-    """The remaining questions of a stage, grouped by the length of their streams.
+    """The questions of a stage that have not been asked, grouped by the number of events in their streams.
 
-    A template whose matches have one event has a stream of all its events, which tests all of them at once. The
-    questions on such streams are in `whole`, and count as one event long.
+    If each match of a template's query is a single event, one question has a stream of all the template's events and
+    tests all of them at once. These questions are in `whole`, and are sorted as if they had one event.
     """
 
     def __init__(self, templates: Iterable[Template], skipped: set[tuple[str, bool]]) -> None:
@@ -1194,10 +1211,11 @@ class Pool:
         return list(islice((q for q in self.unskipped() if predictor.answer(q, predictor.default)), most))
 
     def unmatched(self, hypothesis: Choices, predictor: Predictor, names: Iterable[str]) -> list[EngineQuestion]:
-        """Return up to UNMATCHED questions for which neither the default meaning nor a hypothesis predicts a match.
+        """Return up to UNMATCHED questions to which both the default meaning and the hypothesis predict no match.
 
-        For half of them, another value of these axes predicts a match. For the others, the default meaning predicts a
-        match on other events of the same types in the same order, so only the values of attributes decide.
+        For up to half of them, another value of one of the axes in `names` predicts a match. For the others, the
+        default meaning predicts a match as soon as the events have other attribute values, with the same types in the
+        same order.
         """
         every, default = self.unskipped(), predictor.default
         axes = (predictor.interpretation.axes[name] for name in names)
@@ -1216,12 +1234,11 @@ class Pool:
     def further(
         self, hypothesis: Choices, predictor: Predictor, most: int = FURTHER, unmatched: bool = True
     ) -> list[EngineQuestion]:
-        """Choose at most `most` long questions of a template: those with the most matches, and perhaps one without a
-        match.
+        """Choose questions of one template with many events, mainly those with the most matches.
 
-        Most matches occur where events of all steps are repeated. If an engine reports only some matches, its answer
-        there shows which ones. If a match of a template has one event, the stream of all events of the template
-        suffices.
+        most: the greatest number of them. unmatched: whether one question without a match may be among them. An engine
+        that reports only some of the matches shows which ones in the answers to questions with many matches. If each
+        match of the template's query is a single event, the result is the question with all of the template's events.
         """
         if self.whole:
             return [question for question in self.whole if question.kind not in self.skipped]
@@ -1237,10 +1254,12 @@ class Pool:
     def corroborating(
         self, hypothesis: Choices, names: Iterable[str], answered: Sequence[Answered], predictor: Predictor
     ) -> EngineQuestion | None:
-        """Remove from the pool a shortest question that tests one of these axes, and return it; None if there is none.
+        """Remove from the pool a shortest question that tests the hypothesis's value of one of these axes, and return
+        it.
 
-        For each query, up to CORROBORATING questions separate the hypothesis's value from each other value. In some of
-        them only the other value gives a match, in some only the hypothesis does.
+        Against each other value of the axis there must be a question with each query, and at least CORROBORATING
+        questions in all. One of them must have a match that only the other value gives, and one a match that only the
+        hypothesis's value gives. Return None if none of these is missing or if the pool has no such question.
         """
         axes = (predictor.interpretation.axes[name] for name in names)
         others = ((axis.name, v) for axis in axes for v in reversed(axis.values) if v != hypothesis[axis.name])
@@ -1305,9 +1324,11 @@ class Pool:
         return None
 
     def splitting(self, hypotheses: Sequence[Choices], predictor: Predictor) -> EngineQuestion | None:
-        """Remove and return the question that splits the hypotheses best, among the shortest on which they differ.
+        """Remove from the pool the question whose answer, whatever it is, rules out most hypotheses; return the
+        question.
 
-        Return None if there is none.
+        Only the shortest questions to which the hypotheses predict different answers are compared. Return None if they
+        predict the same answer to every question.
         """
         if len(hypotheses) < 2:
             return None
@@ -1354,10 +1375,11 @@ BESIDE = {
 
 @dataclass(frozen=True)
 class AxisSeparation:
-    """A value of an axis, and a shortest question that tells it from the default meaning.
+    """A value of an axis, with a shortest question whose answer shows whether an engine has it or the default value.
 
-    question: None if no question separates the two. beside: the other choices that both sides share. expected, given:
-    the sorted matches under the default meaning, and those of an engine with the value; the word "error" for an error.
+    question: None if no question shows that. beside: the values of other axes, the same in both engines. expected,
+    given: the sorted matches of an engine with the default value, and of an engine with this value; the text "error" if
+    it answers with an error.
     """
 
     axis: str
@@ -1369,9 +1391,10 @@ class AxisSeparation:
 
 
 def separations(language: str) -> Iterator[AxisSeparation]:
-    """Yield a separation for each value of each axis of a language, except the default values.
+    """Yield, for each axis of a language and each value except the default, a question that tells the value from the
+    default.
 
-    Example: next(separations("cel"))
+    Example: next(separations("cel")).question
     """
     known = Predictor(language)
     for name, templates in templates_by_axis(STAGES[language]).items():
@@ -1407,7 +1430,7 @@ def identified(
     limits: Limits = Limits(),
     progress: Progress = lambda what, done, total: None,
 ) -> EngineProfile:
-    """Identify the semantics of the engine that a command starts.
+    """Start an engine with a command, ask it questions, and return the profile of its semantics in one language.
 
     language: None for the first language that the engine supports. Raises InputError if the engine does not start, or
     does not support the language.

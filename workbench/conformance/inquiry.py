@@ -34,7 +34,10 @@ ROUNDS = 8  # repeated searches, each without the rejected choices
 
 @dataclass
 class Inquiry:
-    """Asks an engine questions about choices of a language. origin: the case whose id and output the questions get."""
+    """Asks an engine questions that show which choices (values of axes) it makes in a language.
+
+    origin: the case whose id and output the questions have.
+    """
 
     peeler: Peeler
     choices: Choices
@@ -62,10 +65,10 @@ class Inquiry:
         return {**self.predictor.default, **self.choices.held, **dict(chosen)}
 
     def show(self, choice: Choice, beside: Sequence[Choice]) -> None:
-        """Send a few questions, with different queries, whose answers the choice changes.
+        """Ask a few questions, with different queries, that the engine answers otherwise with the choice than without.
 
-        Two more questions follow if they exist: one to whose answer the choice adds a match, and one from whose answer
-        it removes a match.
+        One more question follows whose answer has an additional match with the choice, and one whose answer lacks a
+        match, if there are such questions. beside: other choices that the engine makes.
         """
         others = [other for other in beside if other != choice]
         with_it, queries = [*others, choice], set[str]()
@@ -88,14 +91,12 @@ class Inquiry:
                 return
 
     def identify(self) -> tuple[list[list[Choice]], list[Choice], list[Elements]]:
-        """Identify the engine as `cerify identify` does; return its choices, the likely choices, and the faults.
+        """Identify the engine as `cerify identify` does, and return three lists: choices, likely choices, and faults.
 
-        Each choice comes with the choices that no question separates from it; choices that are expected or open are
-        left out. A likely choice is the only value that an open axis may have. A fault is an operator of an axis
-        without a value, or the operators that an unexplained answer needs together.
-
-        This finds choices that have an effect only together, such as a filter that decides which events a sequence
-        takes.
+        A choice comes as a list, together with the choices that no question separates from it. Choices that the policy
+        or the definition expects are left out. A likely choice is the only possible value of an axis on which the
+        answers do not decide. A fault is an operator of an axis for which no value fits, or a set of operators that an
+        unexplained answer needs together. This search also finds choices that have an effect only together.
         """
         if self.choices.language not in STAGES:  # a plug-in language
             return [], [], []
@@ -134,11 +135,12 @@ class Inquiry:
         return chosen, likely, [*faults, *joint]
 
     def look_beside(self, choice: Choice, beside: Sequence[Choice]) -> None:
-        """Ask each query of a choice's axis on streams on which the choice need not change the answer.
+        """Ask each query of the choice's axis on streams that need not show the choice: it may not change the answer
+        there.
 
-        The engine may have a meaning that no value describes, and that agrees with the choice wherever the choice
-        changes the answer. That meaning may also concern another axis of the same operators, so each query of those
-        axes gets one question.
+        So a meaning can be found that no value describes, and that differs from the choice only there. Queries of other
+        axes with the same operators get one question each. The results are stored in `choices.looked`. beside: other
+        choices that the engine makes.
         """
         name, axes = choice[0], self.predictor.interpretation.axes
         if name in self.choices.looked:
@@ -161,10 +163,11 @@ class Inquiry:
                         most -= 1
 
     def probe(self, judge: ChoiceScorer, chosen: Sequence[Choice]) -> None:
-        """Ask random questions with operators of the answered cases, on which one of these choices changes the answer.
+        """Ask random questions on which one of the chosen choices changes the answer, with operators of the answered
+        cases.
 
-        They were not selected to test a particular value, so they expose a meaning that is close to a value but
-        different.
+        Other questions are selected to test a particular value. A random question can show that the engine's meaning is
+        close to that value but different.
         """
         used = frozenset[str]().union(*(self.choices.elements(one.case) for one in judge.answers if one.given))
         number = 0

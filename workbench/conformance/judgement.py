@@ -160,8 +160,8 @@ class Choices:
         return given is not None and self.answer(result.case, chosen) == given
 
     def possible(self, choice: Choice) -> bool:
-        """Return whether an engine with this choice would pass the cases that the engine passed; a few exceptions
-        are allowed.
+        """Return whether an engine with this choice would pass the cases that the tested engine passed, with few
+        exceptions.
         """
         if choice not in self._possible:
             some = list(islice((case for case in self.passed if self.concerns(case, [choice[0]])), PASSED))
@@ -217,11 +217,11 @@ class Weight:
 
 @dataclass
 class ChoiceScorer:
-    """Weighs choices of a language by all answers of an engine.
+    """Weighs choices (values of axes) in a language by all answers of an engine.
 
     results: the results of all cases in the language, including cases that were run while failures were shrunk.
-    unexplained: the elements of failures that no choice explains. unfit: the operators of axes for which
-    no value explains the answers.
+    unexplained: for each failure that no choice explains, the operators and other features that it needs. unfit: for
+    each axis of which no value explains the answers, the operators that it concerns.
     """
 
     choices: Choices
@@ -251,10 +251,11 @@ class ChoiceScorer:
         return self._bearing[axis]
 
     def weigh(self, choice: Choice, beside: Iterable[Choice]) -> Weight:
-        """Return the evidence for and against a choice, given other choices: the answers that the choice affects.
+        """Return the evidence about a choice: the answers that confirm it and the answers that contradict it.
 
-        An error counts only if it is predicted with or without the choice. An empty answer does not count if the query
-        has an operator that never gets a match.
+        It counts the answers that an engine with the choices in `beside` would give otherwise with this choice than
+        without. An error counts only if one of the two predictions is an error. An empty answer does not count if the
+        query has an operator with which the engine never reports a match.
         """
         others, weight = [other for other in beside if other != choice], Weight()
         for one in self.bearing(choice[0]):
@@ -271,11 +272,12 @@ class ChoiceScorer:
         return weight
 
     def excuses(self, choice: Choice, case: Case, wrong: bool = True) -> bool:
-        """Return whether the answer to a case, wrong or right, may have another reason than the choice.
+        """Return whether a wrong (or right) answer to a case may be due to something else, and so cannot refute the
+        choice.
 
-        The reason may be an operator of an axis for which no value fits. For a wrong answer it may also be a fault that
-        no choice explains, unless the axis affects every query. A reason that has an operator of the choice's own axis
-        does not count.
+        An operator that the case shares with an axis for which no value fits may be the reason. For a wrong answer it
+        may also be a failure that no choice explains, unless the choice's axis affects every query. Operators of the
+        choice's own axis do not count as such a reason.
         """
         own = set(AXES[self.choices.language][choice[0]].operators)
         present = self.choices.elements(case)
@@ -283,9 +285,9 @@ class ChoiceScorer:
         return any(b and b <= present and b.isdisjoint(own) for b in faults)
 
     def speaks(self, choice: Choice) -> bool:
-        """Return whether the engine reports a match for some query with the operators of the axis.
+        """Return whether the engine reports matches for at least some queries that the choice's axis concerns.
 
-        If it reports none for such queries, many choices predict the empty answers without explaining them.
+        If it reports none, many choices predict the empty answers, and that explains nothing.
         """
         given = (isinstance(one.given, frozenset) and bool(one.given) for one in self.bearing(choice[0]))
         return self.choices.silencing or sum(given) >= NONEMPTY
@@ -312,11 +314,11 @@ class ChoiceScorer:
         return [choice for choice in left if not self.is_strange(choice, [*left, *helpers])]
 
     def climb(self) -> list[Choice]:
-        """Return choices that together explain the most answers, by a greedy search: each further choice must explain
-        one more.
+        """Search greedily for choices that together explain the most answers, and return them.
 
-        Some choices have an effect only together, so no smallest case suggests them. `climbed` has the choices found so
-        far, the strongest first, in case time runs out.
+        Each step adds or changes the choice that explains the most additional answers, at least one. The search also
+        finds choices that have an effect only together, which no single case suggests. `climbed` has the choices found
+        so far, the strongest first, in case time runs out.
         """
         taken: dict[str, str] = {}
         right = {id(one): self.expected(one, ()) == one.given for one in self.answers}
@@ -360,9 +362,10 @@ class ChoiceScorer:
         return stands
 
     def is_strange(self, choice: Choice, beside: Sequence[Choice]) -> bool:
-        """Return whether a question about a choice's axis has a wrong answer that the choices do not explain.
+        """Return whether the engine gave a wrong answer to a question about the choice's axis that these choices do not
+        explain.
 
-        Then the engine's meaning is close to this value but different.
+        The engine's meaning is then similar to this value, but not the same. beside: the choices that are assumed.
         """
         return any(
             one is not None
@@ -375,9 +378,9 @@ class ChoiceScorer:
         )
 
     def alike(self, choice: Choice, beside: Sequence[Choice]) -> list[Choice]:
-        """Return the choices that no answer distinguishes from this choice.
+        """Return the other choices that would explain all answers just as this choice does.
 
-        beside: other choices, which are assumed throughout.
+        beside: choices of other axes, which are assumed throughout.
         """
         others = [other for other in beside if other != choice]
         taken = {axis for axis, _ in others}

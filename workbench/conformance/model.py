@@ -68,9 +68,9 @@ def query_of(language: str, text: str) -> Any:
 class Case:
     """One query over one stream, and the matches by the denotational semantics.
 
-    Queries, schema, events and matches are in the form of the engine protocol; feature is the operator under test
-    ("seq", "plus", ...), clause the place in the paper that defines it. consumption: which events a match takes away
-    from later matches; in the cases of a suite, none.
+    Query, schema, events and matches are in the form of the engine protocol. feature: the operator under test ("seq",
+    "plus", ...). clause: the place in the paper that defines it. consumption: which events a match removes for later
+    matches; in a built-in suite, matches remove no events.
     """
 
     id: str
@@ -86,7 +86,7 @@ class Case:
 
 
 def of_output(found: Iterable[Match], language: str, output: str) -> list[Match]:
-    """Sort the matches. If the language has results, first reduce each match to what `output` names.
+    """Sort the matches. If the language has results, first reduce each match to the part that `output` names.
 
     "matches": its position and the positions of its events. "positions": its position alone. "groups": its result
     alone; the position is then 0.
@@ -103,14 +103,14 @@ def of_output(found: Iterable[Match], language: str, output: str) -> list[Match]
 
 
 def evaluated_output(output: str) -> Literal["matches", "valuations"]:
-    """Return the output to request from an evaluator so that `of_output` can convert it."""
+    """Return the output to request from an evaluator: `of_output` can make the output `output` from its matches."""
     return "matches" if output == "matches" else "valuations"
 
 
 def kinds_compared(language: str, query: str, schema: Json | None) -> set[str]:
-    """Return the types, such as int, that the schema gives to the attributes that a query reads.
+    """Return the types, such as int, of the attributes that a query reads, by the schema.
 
-    The set is empty if the language has no operations on queries.
+    The set is empty without a schema, or if the language cannot list the attributes of a query.
     """
     names = set[str]()
     with suppress(Unsupported):
@@ -204,9 +204,11 @@ class Defect:
 
     @property
     def is_explained(self) -> bool:
-        """Return whether the search for causes found one, or ended with a fault that the answers themselves show.
+        """Return whether it is known why the engine's answers are wrong.
 
-        Wrong matches with the same operators to blame may have several causes.
+        It is known if a cause was found, or if the engine reported an error. It is also known if the search for a cause
+        came to its end and the answers themselves show the fault: the engine gives no answer, or the description names
+        the fault, such as no match for any query. Otherwise the wrong answers may have several causes.
         """
         described = self.description and not self.description.startswith((NONE_FOUND, PERHAPS))
         shown = bool(described) or self.kind in UNANSWERED.values()
@@ -336,7 +338,10 @@ def sentence(result: CaseResult) -> str:
 
 
 def second_sentence(result: CaseResult) -> str:
-    """Return a sentence about the second opinion on a wrong answer; "" if there is none."""
+    """Return the sentence that the plain definition confirms the expected matches of a wrong answer.
+
+    Return "" if the answer was not judged a second time, or if the plain definition contradicts the expected matches.
+    """
     if result.second is None or result.outcome == "disputed":
         return ""
     return "again by the plain definition, which expects the same"
@@ -416,7 +421,7 @@ def match_number_text(match: Match) -> str:
 def shown_match(match: Match) -> str:
     """Return a match as text, such as {0, 2} at 2, with its bindings and its result if it has them.
 
-    Of a match with a result alone, as `of_output` makes them for "groups", only the result is shown.
+    A match that consists of a result alone, such as the row of a group, is shown as this result.
     """
     if match.result is not None and match == Match(0, (), None, match.result):
         return match.result.text

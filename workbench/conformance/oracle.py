@@ -168,10 +168,10 @@ class AxisFinding:
 
 @dataclass(frozen=True)
 class EngineProfile:
-    """The semantics of an engine in one language.
+    """The semantics of an engine in one language: a finding for each axis.
 
-    stopped: why the questions ended early, "" if they did not. remarks: sentences about the answers as a whole.
-    not_asked: for each axis that affects no answer, the reason.
+    questions: the number of questions asked. stopped: why the questions ended early, "" if they did not. remarks:
+    sentences about the answers as a whole. not_asked: for each axis without a finding, the reason.
     """
 
     name: str
@@ -198,9 +198,10 @@ class EngineProfile:
 
 
 def merged(axes: Mapping[str, AxisFinding], known: Mapping[str, str]) -> dict[str, AxisFinding]:
-    """Merge the findings of axes such as window@time and window@events, whose names agree before @, if they are equal.
+    """Merge findings with equal values about axes such as window@time and window@events into one finding about window.
 
-    known: the name before @ of each axis of the language. If an axis has this name itself, nothing is merged.
+    axes: the findings. known: for each axis of the language, its name up to the @. Nothing is merged for a name that is
+    itself an axis.
     """
     result = dict(axes)
     for base in dict.fromkeys(known.values()):
@@ -315,9 +316,9 @@ def second_opinion(
 
 @dataclass(frozen=True)
 class SecondOpinionIn:
-    """A function that returns `second_opinion` for a query, a stream and an output of one language.
+    """A function that returns the matches by the plain definition for a query, a stream and an output of one language.
 
-    less: the output to compare instead of matches with results; None to compare the results.
+    It calls `second_opinion`. less: the output to compare instead of matches with results; None to compare the results.
     """
 
     language: str

@@ -63,7 +63,7 @@ class DiagnosisStopped(Exception):
 
 
 class AllowanceOver(DiagnosisStopped):
-    """Raised when the search for one smaller case has used its share of time; other searches go on."""
+    """Raised when the search for a smaller version of one case has used its processor seconds; other searches go on."""
 
 
 @dataclass
@@ -90,12 +90,12 @@ class Watch:
         self._started = self.clock()
 
     def allow(self) -> None:
-        """Begin the search of one case with a full allowance."""
+        """Start to count the processor seconds of the search of one case: it may use `allowance` of them."""
         # Processor time, because the wait for the engine's answers must not count against the search of one case.
         self._until = time.process_time() + self.allowance
 
     def allow_all(self) -> None:
-        """End the search of a case; no allowance applies afterwards."""
+        """End the search of a case: from now on, `check` limits only the time of the whole search."""
         self._until = math.inf
 
     def seconds_left(self, share: float = 1.0) -> float:
@@ -103,7 +103,7 @@ class Watch:
         return share * self.seconds - (self.clock() - self._started)
 
     def part(self, share: float) -> Watch:
-        """Return a new watch that has this share of the seconds that this one has left."""
+        """Return a new watch for a part of the work: it may use this share of the seconds that are left."""
         return Watch(share * self.seconds_left(), stopped=self.stopped, clock=self.clock)
 
     def check(self, share: float = 1.0) -> None:
@@ -153,7 +153,7 @@ def operations_of(language: Language[Any]) -> QueryOperations[Any] | None:
 
 
 def elements(language: Language[Any], query: Any, S: Stream) -> Elements:
-    """Return the features of a case that may cause a failure: the operators of the query and of its predicates.
+    """Return the features of a case that may cause a failure: the operators of the query and of its conditions.
 
     ABSENT is among them if an attribute is absent, and UNBOUND if the query names an unbound variable.
     """
@@ -216,9 +216,10 @@ def _lacking(event: Event, read: set[str], S: Stream) -> set[str]:
 
 
 def without(language: Language[Any], query: Any, S: Stream, element: str, thorough: bool = False) -> Iterator[Pair]:
-    """Yield queries and streams without this element, otherwise as similar as possible.
+    """Yield queries and streams without one element (an operator, or another feature of `elements`).
 
-    thorough: also try to change one more event, or to make one reduction that keeps all other elements.
+    Otherwise they are as similar to the given query and stream as possible. thorough: also yield some that lack one
+    more event, or whose query is reduced once more and still has all other elements.
     """
     if (operations := operations_of(language)) is None:
         return
@@ -425,9 +426,12 @@ class Failing:
 
 @dataclass(frozen=True)
 class Kernel:
-    """The smallest case of a signature, the engine's result on it, and the ids of all cases with this signature.
+    """The smallest failing case among all cases that fail in one way, and the engine's result on it.
 
-    variants: the results on the smallest cases of other signatures of the same defect.
+    signature: the way in which the cases fail: the kind of failure and the elements to blame. cases: the ids of all
+    cases that fail in this way. origin: the result on the suite's case from which the smallest one was found. variants:
+    the results on the smallest cases of other signatures of the same defect. stopped: why the search for a smaller case
+    ended early, "" if it did not.
     """
 
     signature: Signature
@@ -469,12 +473,12 @@ class Peeler:
         progress: Callable[[int, int], None] = lambda d, t: None,
         explained: Container[str] = (),
     ) -> list[Kernel]:
-        """Reduce the failures, and return the kernels (smallest cases), each with the ids of the cases that fail like
-        it.
+        """Reduce the failing cases, and return the smallest ones (kernels), each with the ids of the cases that fail
+        like it.
 
-        Time may run out. So failures without an answer are reduced last, as their questions may use it up, and before
-        them those whose cause is known (explained: the ids of their cases). A second call, after an interrupt, returns
-        the kernels found before it. Kernels come in no particular order.
+        The kernels have no particular order. explained: the ids of cases whose cause is known. These are reduced last
+        but for cases without an answer, such as time-outs, because time may run out. A second call, after an interrupt,
+        returns the kernels found before it.
         """
         if self._kernels_found is not None:
             return self._kernels_found
@@ -487,10 +491,10 @@ class Peeler:
         return self._kernels_found
 
     def kernels_beside(self, failures: Iterable[CaseResult], explains: Callable[[CaseResult], bool]) -> list[Kernel]:
-        """Return the kernels of failures that no known cause explains.
+        """Reduce the failing cases that no known cause explains, and return the smallest ones (kernels).
 
-        explains: whether a known cause explains a result. Shrinking skips cases that a known cause explains; otherwise
-        it would end at a common defect.
+        explains: returns whether a known cause explains a result. A smaller case is used only if no known cause
+        explains it; otherwise shrinking would end at a defect that is already known.
         """
         self._kernels_found, self.explains = None, explains
         try:
@@ -540,9 +544,9 @@ class Peeler:
     # --- what a failure depends on ------------------------------------------------------------------------------------
 
     def signatures(self, result: CaseResult) -> dict[Signature, Failing]:
-        """Return the signatures of a failure, one for each independent cause.
+        """Return the ways (signatures) in which the engine fails on a case, one for each independent cause.
 
-        Each comes with a case that fails only in this way.
+        Each is mapped to a case on which the engine fails in this way alone.
         """
         language = LANGUAGES[result.case.language]
         query, S = language.syntax.parse(result.case.query), stream_of(result.case)
@@ -613,7 +617,10 @@ class Peeler:
         return None
 
     def fails(self, query: Any, S: Stream, like: Failing) -> bool:
-        """Return whether the engine fails in the same way on this query and stream."""
+        """Return whether the engine's failure on this query and stream is of the same kind as the failure `like`.
+
+        Return False for a failure that a known cause explains.
+        """
         result = self.result(query, S, like.origin.case)
         if result is None or like.kind not in kinds_of(result) or not _same_error(result, like):
             return False
@@ -863,10 +870,11 @@ class Peeler:
 def assigned(
     groups: dict[Signature, list[Failing]], explained: dict[Signature, Signature]
 ) -> dict[Signature, tuple[str, ...]]:
-    """Return, for each signature (kind of failure and blamed elements), the ids of its cases.
+    """Assign each failing case to one signature (kind of failure and blamed elements); return the cases' ids by
+    signature.
 
-    explained: maps each signature to the one that replaces it. A case with several signatures counts only for the
-    rarest.
+    groups: the failures with each signature. explained: maps each signature to the one under which it is reported. A
+    case with several signatures counts only for the rarest.
     """
     behind: dict[str, set[Signature]] = {}
     for signature, group in groups.items():
@@ -884,10 +892,11 @@ def assigned(
 
 
 def clustered(kernels: Iterable[Kernel]) -> list[Kernel]:
-    """Merge the kernels whose queries need two or more operators and have the same outermost operator.
+    """Merge kernels (smallest failing cases) that probably have one cause.
 
-    That operator is probably the wrong one, and the others only make the fault visible. Kernels that need one operator,
-    or that differ in elements other than operators, are not merged.
+    Two kernels are merged if both of their queries need two or more operators to fail, and have the same outermost
+    operator. That operator is probably the wrong one, and the others only make the fault visible. Kernels that need one
+    operator, or that differ in elements other than operators, are not merged.
     """
     found: dict[Any, Kernel] = {}
     for kernel in sorted(kernels, key=lambda k: (*_order(k.signature), k.result.case.id)):

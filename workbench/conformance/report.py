@@ -333,9 +333,9 @@ def axis_says(language: str, name: str, value: str) -> str:
 
 
 def entitled(defect: Defect, cause: DefectCause) -> str:
-    """Return options of `cerify conform` under which the defect's cause is the expected meaning.
+    """Return options for `cerify conform` with which the engine is expected to behave as the cause says.
 
-    They include the options of this run.
+    The choices of this run are included.
     """
     held = {**defect.held, cause.axis: cause.value}
     readings = choices(Reading) if "reading" in LANGUAGES[defect.language].settings else {}
@@ -480,7 +480,7 @@ def _parts(totals: Counter[Outcome]) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class FeatureView:
-    """A feature, the outcomes of its cases, and the first defect among these, if any."""
+    """A row of the report's page: a feature, the outcomes of its cases, and the first defect that has such a case."""
 
     name: str
     parts: dict[str, int]
@@ -666,7 +666,7 @@ SUMMARY: Mapping[str, type | tuple[type, ...]] = {
 
 @dataclass(frozen=True)
 class Stored:
-    """A stored output of `cerify conform --json`: the summary, and the objects of the cases by id."""
+    """The output of `cerify conform --json`, read from a file: the summary, and each case's object by its id."""
 
     summary: dict[str, Any]
     cases: dict[str, dict[str, Any]]

@@ -42,10 +42,11 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 class RuleInquiry:
     """The search for the choices of meaning that explain an engine's answers about one rule.
 
-    results: the results on the rule's test logs. asked: the results on further logs.
-    alike: for each choice of the guess, the choices that no known log distinguishes from it. rivals: guesses that no
-    answer distinguishes from the guess; None if they were not looked for. stopped: why the search ended early, "" if it
-    did not. perhaps: sets of choices that may each give the answers, if the search ended before it decided.
+    results: the results on the rule's test logs. asked: the results on further logs. guess: the choices that explain
+    the answers best so far. alike: for each choice of the guess, the choices that no known log distinguishes from it.
+    rivals: other sets of choices that give the same answers as the guess; None if they were not looked for. stopped:
+    why the search ended early, "" if it did not. perhaps: sets of choices that may each give the answers, if the search
+    ended before it decided.
     """
 
     peeler: Peeler
@@ -70,11 +71,11 @@ class RuleInquiry:
         return [axis for axis in AXES[self.choices.language] if self.choices.concerns(case, [axis])]
 
     def search(self, watch: Watch) -> None:
-        """Find choices that explain the answers, and ask about rival choices until there are none, in the time of a
-        watch.
+        """Find choices that explain the engine's answers about the rule, within the time of a watch.
 
-        When time runs out, keep the choices that are in all rivals that are left; the others are `perhaps`. Only the
-        search has a time limit: afterwards `choices` predicts answers without one, so that findings can be described.
+        The engine is asked about rivals, other sets of choices that explain the answers as well, until only one set is
+        left. If time runs out before, only the choices that all sets share are kept, and the sets are in `perhaps`. The
+        time limit applies to the search alone; the choices can predict answers afterwards too.
         """
         self.stopped, self.perhaps, self.alike, self.choices.watch = "", [], {}, watch
         try:
@@ -105,7 +106,10 @@ class RuleInquiry:
         self.guess = self._fit()
 
     def adopt(self, choices: Iterable[Choice]) -> None:
-        """After a search that ended early, adopt those choices of other rules that the answers to this rule confirm."""
+        """Add to this rule's guess the choices found for other rules that the answers about this rule confirm.
+
+        This is for a search that ended early. Only choices on axes that the guess does not yet have are added.
+        """
         self.stopped = self.stopped or self.peeler.stopped
         own = {axis for axis, _ in self.guess}
         more = {axis: value for axis, value in choices if axis in self.axes and axis not in own}
@@ -284,14 +288,19 @@ class RuleInquiry:
         return self.choices.reproduces(self.guess if guess is None else guess, result)
 
     def cases_of(self, choice: Choice) -> list[CaseResult]:
-        """Return the wrong answers that the guess predicts only with this choice, or that the choice predicts alone."""
+        """Return the wrong answers that this choice explains.
+
+        These are the answers that the whole guess predicts, but not without this choice, or that this choice predicts
+        alone.
+        """
         wrong = [one for one in (*self.results, *self.asked) if kinds_of(one) and self.explains(one)]
         rest = self.guess - {choice}
         return [one for one in wrong if not self.explains(one, rest) or self.explains(one, frozenset({choice}))]
 
     def shrunk(self, choice: Choice, result: CaseResult) -> CaseResult:
-        """Remove events from a case with a wrong answer, as long as the guess predicts the answer only with this
-        choice.
+        """Remove events from a case with a wrong answer, and return the smaller result.
+
+        Events are removed as long as the guess explains the answer with this choice and does not explain it without.
         """
         language, alone = LANGUAGES[self.choices.language], frozenset({choice})
         query, place = language.syntax.parse(result.case.query), 0

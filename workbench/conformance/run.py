@@ -299,7 +299,10 @@ def judged_again(result: CaseResult, phi: Any, S: Stream, oracle: Oracle = Oracl
 
 
 def disputed_by(result: CaseResult, by: str, second: Collection[Match]) -> CaseResult:
-    """Return the result as disputed: the second opinion contradicts the expected matches."""
+    """Mark a result as disputed, because a second evaluation contradicts the expected matches; return it.
+
+    by: the name of the second evaluation, for the message. second: its matches.
+    """
     expected = format_matches(result.case.matches) or "nothing"
     given = format_matches(sorted(second)) or "nothing"
     detail = f"cerify contradicts itself: it expects {expected}, and {by} gives {given}"

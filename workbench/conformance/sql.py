@@ -116,8 +116,10 @@ def _included(p: Any) -> Any:
 
 
 def message(case: Case) -> protocol.Json | None:
-    """Return the additional fields of a run message for engines that speak SQL; None if the query is no
-    MATCH_RECOGNIZE.
+    """Return the fields that a run message has in addition for engines that speak SQL: table, columns, rows and
+    statements.
+
+    Return None if the query is no MATCH_RECOGNIZE.
     """
     if (q := _clause(case)) is None:
         return None

@@ -85,8 +85,8 @@ class BoundedOracle(Interpreter):
 class KeyOracle:
     """An interpreter over the events of one key, whose methods take and return positions of the whole stream.
 
-    positions: those of the events of the key. It returns valuations only for intervals that end with one of these
-    events; otherwise several intervals would have the same valuations.
+    positions: those of the events of the key. It returns valuations only for intervals that end at one of these events,
+    so that each valuation belongs to one interval.
     """
 
     def __init__(self, whole: Interpreter | KeyOracle, positions: tuple[int, ...]) -> None:
@@ -148,10 +148,10 @@ def is_hidden(phi: cel.Formula) -> bool:
 
 
 def is_local(phi: cel.Formula) -> bool:
-    """Return whether the events of a set C of positions alone decide whether C is a complex event of phi.
+    """Return whether the events outside a set C of positions never affect whether C is a complex event of phi.
 
-    Other events matter where matches are compared, where something must not occur, and under PROJECT. Looking at C
-    alone is much cheaper: a formula with few conditions has few matches among the events of C, and very many on a
+    They do affect it if phi compares matches, forbids something, or has PROJECT. If they do not, only the events of C
+    have to be considered. That is much cheaper, because phi has few matches among them and may have very many on a
     stream.
     """
     phi = cel.expanded(phi)
@@ -595,9 +595,10 @@ class _Relaxing:
 
 
 def violation(point: RelaxationPoint, phi: cel.Formula, place: cel.Formula, node: Derivation, oracle: Asked) -> str:
-    """Return the reason why phi does not have the node's valuation. The node's formula is phi with the point relaxed.
+    """Return the reason why phi lacks a valuation that it would have without the requirement at `point`.
 
-    place: the part of the query from which phi was made. It differs from phi if a part below it is also relaxed.
+    node: the derivation of the valuation by phi without this requirement. place: the part of the query from which phi
+    was made; it differs from phi if a requirement inside it was dropped too.
     """
     i, j, mu, S = node.i, node.j, node.valuation, oracle.S
     C = sup(mu)

@@ -82,8 +82,8 @@ class EqlExplainer(Explainer[EqlAnswer]):
     def matches(self) -> Sequence[Match]:
         """Return the matches of the rule.
 
-        On a short log the reference evaluator finds them. On a long log it would take too long, so the counts of
-        `funnel` have the matches; a rule with pipes is evaluated by the faster evaluator.
+        The reference evaluator finds them on a log of at most SHORT events. It is too slow for a longer log: there the
+        matches come from `funnel`, or for a rule with pipes from the faster evaluator.
         """
         if len(self.S) <= SHORT:
             return matches_of(self.rule, self.S)

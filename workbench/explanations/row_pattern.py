@@ -54,9 +54,10 @@ Leaf: TypeAlias = rows.RowVariable | rows.Anchor
 
 @dataclass
 class Progress:
-    """Says how far a search got. longest: the first of its longest partial matches.
+    """Says how far a search for a match got.
 
-    stops: the parts of the pattern that could not continue a longest partial match, each with that match.
+    longest: the longest partial match; of several, the first. stops: each part of the pattern at which the search could
+    not continue a longest partial match, with that match.
     """
 
     longest: Labelling = ()
@@ -65,7 +66,10 @@ class Progress:
 
 @dataclass(frozen=True)
 class LabelSearch(Meaning):
-    """A search for labellings of at most `most` rows from a row on, which records how far it comes."""
+    """Searches for ways to label consecutive rows with the pattern's variables, and records how far it comes.
+
+    most: the greatest number of rows to label.
+    """
 
     most: float = float("inf")
     progress: Progress = field(default_factory=Progress)

@@ -170,7 +170,7 @@ strategy with its variable."""
 
 
 def relaxations(queries: Iterable[sase.SaseQuery]) -> Iterator[tuple[sase.SaseQuery, tuple[str, ...], sase.SaseQuery]]:
-    """Yield each query without some of its restrictions, the fewest first.
+    """Yield each query without one or more of its restrictions, first those that lack the fewest.
 
     Each item has the query, the texts of the restrictions that are left out, and the query without them.
     """
@@ -456,7 +456,10 @@ class SaseRuns:
         return all(self.S[p].type == k.type for k, (_, at) in zip(clauses.positive(part), M, strict=True) for p in at)
 
     def failure(self, part: sase.SaseQuery, M: Bindings) -> Failure | None:
-        """Return where the runs that bind M end, or what rejects their match; None if M is a match."""
+        """Return why the bindings M are not a match of a query block; None if they are one.
+
+        The reason is the step that no run with these bindings can make, or the condition that rejects the complete run.
+        """
         runs = self._runs(part)
         furthest, accepting = self._furthest(runs, M)
         if accepting is None:

@@ -441,7 +441,9 @@ def chained(left: cel.Formula, right: cel.Formula) -> cel.Formula:
 
 
 def operators(phi: cel.Formula) -> frozenset[str]:
-    """Return the names of the operators in a formula; the name of a window includes its kind."""
+    """Return the names of the operators in a formula; the name of a window includes what it measures, as in
+    within-time.
+    """
     names = set()
     for psi in cel.subformulas(cel.expanded(phi)):
         name = OPERATORS[type(psi)].name
@@ -548,8 +550,10 @@ class CelVariant:
     # --- backtracking -------------------------------------------------------------------------------------------------
 
     def ending(self, phi: cel.Formula, j: int) -> Valuations:
-        """Return the valuations of a whole query that end at j; for an engine that backtracks, only those that it
-        takes.
+        """Return the valuations of a whole query that end at position j.
+
+        An engine that backtracks finds one match after the other, from the beginning of the stream; for it, return only
+        the valuation that it finds at j, if any.
         """
         if self.choices["overlap"] not in BACKTRACKING:
             return self.meaning(phi, 0, j)
@@ -751,7 +755,11 @@ class CelVariant:
     def rounds(
         self, psi: cel.Formula, phi: cel.Formula, i: int, j: int, loop: str, follow: cel.Formula | None
     ) -> Iterator[Valuation]:
-        """Yield the valuations of the iteration phi that have a round of psi followed by further rounds."""
+        """Yield the valuations of an iteration with at least two rounds, by the choice `loop`.
+
+        phi: the iteration. psi: the formula that it repeats. A valuation joins one of psi, from i to some k, with one
+        of phi from k + 1 to j. follow: the formula that comes after phi in the query.
+        """
         for k in range(i, j):
             for mu1 in self.meaning(psi, i, k):
                 for mu2 in self.meaning(phi, k + 1, j, follow):
@@ -1102,7 +1110,9 @@ def variables_of(condition: cel.Condition) -> set[str]:
 
 
 def at_sequence(phi: cel.Formula, condition: cel.Condition) -> cel.Formula:
-    """Return the formula with a condition around the smallest sequences that bind all variables of the condition."""
+    """Return the formula with an additional filter: the condition, applied to each smallest sequence that binds its
+    variables.
+    """
     needed = variables_of(condition)
     match phi:
         case cel.In(psi, A) if A not in needed:

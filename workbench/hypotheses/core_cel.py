@@ -154,10 +154,11 @@ class CoreVariant:
     def follows(
         self, C1: ComplexEvent, C2: ComplexEvent, nu: Valuation, left: core.Formula, right: core.Formula
     ) -> bool:
-        """Return whether C2, of `right`, may come after C1, of `left`, by the choice about sequences.
+        """Return whether C1 and C2 together are a complex event of left ; right, by the choice about sequences.
 
-        nu: the valuation of both. Complex events that could come between count only if they agree with nu outside
-        iterations.
+        C1: a complex event of `left`. C2: one of `right`, which begins after C1 ends. nu: the valuation of both. Some
+        choices forbid other complex events of `left` or `right` between them. Of these only events compatible with nu
+        count, where variables inside iterations may have any value.
         """
         choice = self.choices["seq"]
         if choice == "strict":

@@ -478,9 +478,11 @@ class Interpretation:
     def reported(
         self, found: Iterable[Match], query: Any, shown: frozenset[str] | None, S: Stream, choices: Choices, output: str
     ) -> Iterable[Match]:
-        """Return the matches that are reported, from those found, with the events of the shown variables only.
+        """Return those of the matches that an engine with these choices reports, at the positions where it reports
+        them.
 
-        shown: these variables; None for all. If it is not None, the matches found must have bindings.
+        shown: the variables whose events are kept in the matches; None for all. If it is not None, the matches in
+        `found` must have bindings.
         """
         unlimited = choices.get(WINDOW_DEFAULT.name, WINDOW_DEFAULT.default) == WINDOW_DEFAULT.default
         windowed = unlimited or self.has_window(query)
@@ -491,9 +493,10 @@ class Interpretation:
     def found_in_order(
         self, query: Any, S: Stream, choices: Choices, output: Output, budget: Budget
     ) -> Iterable[Match]:
-        """Return all matches over the stream in the engine's order of events, before any of them is left out.
+        """Return all matches over the stream, with its events in the order in which the engine takes them.
 
-        Raises EngineError, Unsupported and BudgetExceeded.
+        No choice has left out any match yet (see `reported`). The positions are those in S. Raises EngineError,
+        Unsupported and BudgetExceeded.
         """
         how = choices.get(EVENT_ORDER.name, EVENT_ORDER.default)
         if not moves_events(S, how):
@@ -746,8 +749,9 @@ class Template:
     single: bool = False
 
     def streams(self) -> Iterator[list[Json]]:
-        """Yield the streams as JSON, the shortest first. If a match has one event, the stream of all `letters`
-        comes last.
+        """Yield streams made of the template's events (`letters`), as JSON, the shortest first.
+
+        If each match is a single event (`single`), a stream of all `letters`, one after the other, comes last.
         """
         number = 0
         for length in range(1, self.longest + 1):

@@ -80,7 +80,10 @@ class PresentOutput(LookingOutput):
 
 
 def over_values(e: Any, length: int) -> Any:
-    """Change a measure so that FIRST, LAST and columns skip NULL values, for a match of `length` rows."""
+    """Return a measure changed so that FIRST, LAST and plain columns skip the rows of the match where they are NULL.
+
+    length: the number of rows of the match.
+    """
     match e:
         case rows.RowColumn() | rows.Logical(offset=0) if length:
             e = rows.Logical("LAST", e) if isinstance(e, rows.RowColumn) else e
@@ -174,13 +177,18 @@ class Departure:
 
 
 def in_pattern(other: Callable[[Any], rows.Pattern]) -> Rewritten:
-    """Return a function that changes a clause: `other` gives what replaces each node of the pattern, children first."""
+    """Return a function that replaces parts of a clause's PATTERN.
+
+    other: called for each node of the pattern, after the nodes inside it; returns the node to put in its place.
+    """
     return lambda q: replace(q, pattern=_mapped(q.pattern, other))
 
 
 def in_expressions(other: Callable[[Any], rows.Expression], define: bool = True, measures: bool = True) -> Rewritten:
-    """Return a function that changes a clause: `other` gives what replaces each node of its conditions and measures,
-    children first.
+    """Return a function that replaces expressions in the DEFINE and MEASURES of a clause.
+
+    other: called for each node of the expressions, after the nodes inside it; returns the node to put in its place.
+    define, measures: whether that part of the clause is changed.
     """
 
     def changed(q: MatchRecognize) -> MatchRecognize:
@@ -218,7 +226,10 @@ TRUE, NULL, NEVER = rows.RowConstant(True), rows.RowConstant(None), rows.RowCons
 
 
 def on_two_values(e: Any) -> Any:
-    """Make a test false, instead of unknown, if an operand is NULL."""
+    """Return a comparison, BETWEEN, IN or LIKE changed so that it is false, not unknown, if an operand is NULL.
+
+    Any other expression is returned unchanged.
+    """
     return (
         rows.Coalesce((e, NEVER))
         if isinstance(e, rows.RowComparison | rows.RowBetween | rows.RowIn | rows.RowLike)
@@ -227,14 +238,16 @@ def on_two_values(e: Any) -> Any:
 
 
 def equal_nulls(e: Any) -> Any:
-    """Make a comparison with = true for two NULLs."""
+    """Return a comparison with = changed so that it is true for two NULLs; any other expression unchanged."""
     if isinstance(e, rows.RowComparison) and e.operator == "=":
         return rows.RowCase(rows.RowAnd(rows.IsNull(e.left), rows.IsNull(e.right)), TRUE, e)
     return e
 
 
 def name_of_union(q: MatchRecognize) -> MatchRecognize:
-    """Make CLASSIFIER of a union return the union's name."""
+    """Return the clause changed so that CLASSIFIER(U), for a union U of variables, returns the name U and not the
+    variable's.
+    """
     unions = {one.name for one in q.subsets}
 
     def replace_classifier(e: Any) -> Any:
@@ -246,26 +259,29 @@ def name_of_union(q: MatchRecognize) -> MatchRecognize:
 
 
 def any_sequence(p: Any) -> Any:
-    """Replace PERMUTE by a sequence of as many parts, in which each part may occur any number of times."""
+    """Return, for PERMUTE of n parts, a pattern of n steps in which each step may be any of the parts.
+
+    Any other pattern is returned unchanged.
+    """
     if not isinstance(p, rows.Permute):
         return p
     return rows.Quantified(reduce(rows.Alternation, p.parts), len(p.parts), len(p.parts))
 
 
 def in_the_match(f: Frame, table: Sequence[Row], start: int) -> Frame:
-    """Let PREV and NEXT see only the rows of the match."""
+    """Return the frame with empty rows in place of all rows outside the match, so that PREV and NEXT find NULL."""
     inside = range(f.start, f.start + len(f.labels))
     # Rows outside become rows of NULLs: positions stay, and what looks there finds no value.
     return replace(f, partition=[row if r in inside else {} for r, row in enumerate(f.partition)])
 
 
 def in_the_table(f: Frame, table: Sequence[Row], start: int) -> Frame:
-    """Let PREV and NEXT see the rows of all partitions."""
+    """Return the frame with the rows of all partitions, so that PREV and NEXT see beyond the match's own partition."""
     return replace(f, partition=table, visible=range(len(table)), start=start + f.start)
 
 
 def in_the_partition(f: Frame, table: Sequence[Row], start: int) -> Frame:
-    """Let PREV and NEXT see the rows of the partition, in WINDOW too."""
+    """Return the frame in which PREV and NEXT see all rows of the partition, also for a clause with WINDOW."""
     return replace(f, visible=range(len(f.partition)))
 
 
@@ -300,33 +316,35 @@ class DroppingMeaning(LookingMeaning):
 
 
 def partitions_with_keys(q: MatchRecognize, P: Sequence[Row], reading: RowReading) -> list[list[int]]:
-    """Return the partitions whose keys have no NULL."""
+    """Return the partitions, as lists of row positions, without those that have a NULL in PARTITION BY's columns."""
     found = interpreter.partitions(q, P, reading)
     return [places for places in found if all(key_value(e, P[places[0]], reading) is not None for e in q.partition)]
 
 
 def reversed_alternation(p: Any) -> Any:
-    """Prefer the last alternative."""
+    """Return `b | a` for the pattern `a | b`, so that the last alternative is preferred; others unchanged."""
     return rows.Alternation(p.right, p.left) if isinstance(p, rows.Alternation) else p
 
 
 def reversed_permutation(p: Any) -> Any:
-    """Prefer the orders of PERMUTE from the last to the first."""
+    """Return PERMUTE with its parts reversed, so that the last order is preferred; any other pattern unchanged."""
     return rows.Permute(p.parts[::-1]) if isinstance(p, rows.Permute) else p
 
 
 def quantified(p: Any, **changes: Any) -> Any:
-    """Return a quantifier with these fields changed; any other pattern as it is."""
+    """Return a quantified pattern, such as A+, with these fields changed; return any other pattern unchanged."""
     return replace(p, **changes) if isinstance(p, rows.Quantified) else p
 
 
 def semantics(e: Any, name: rows.Semantics) -> Any:
-    """Give RUNNING or FINAL to a function over the rows of a variable."""
+    """Return an expression over the rows of a variable with RUNNING or FINAL in front; return any other expression
+    unchanged.
+    """
     return replace(e, semantics=name) if isinstance(e, rows.Logical | rows.Count | rows.RowAggregate) else e
 
 
 def reversed_target(q: MatchRecognize) -> MatchRecognize:
-    """Exchange TO FIRST and TO LAST."""
+    """Return the clause with AFTER MATCH SKIP TO FIRST in place of TO LAST, and the reverse."""
     other: Any = {"first": "last", "last": "first"}.get(q.skip.to, q.skip.to)
     return replace(q, skip=replace(q.skip, to=other))
 
@@ -337,12 +355,12 @@ def in_window(q: MatchRecognize, **changes: Any) -> MatchRecognize:
 
 
 def unoffset(e: Any) -> Any:
-    """Drop the offset of FIRST and LAST."""
+    """Return FIRST or LAST without its offset, as FIRST(A.x) for FIRST(A.x, 1); any other expression unchanged."""
     return replace(e, offset=0) if isinstance(e, rows.Logical) else e
 
 
 def counts_nulls(e: Any) -> Any:
-    """Change COUNT of values to a count of rows."""
+    """Return COUNT of an expression changed so that it also counts rows with NULL; any other expression unchanged."""
     if isinstance(e, rows.RowAggregate) and e.function == "COUNT":
         return rows.Count(rows.variable_of(e.argument), e.semantics)
     return e

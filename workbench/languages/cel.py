@@ -127,7 +127,10 @@ class CelEvaluators(Evaluators[Formula]):
     """The evaluators of CEL."""
 
     def plain_matches(self, query: Formula, S: Stream, output: Output, budget: Budget) -> Iterator[Match]:
-        """Yield the matches by tods21, Figure 3, clause by clause."""
+        """Yield the matches by the definition in "A Formal Framework for Complex Event Recognition" (2021), Figure 3.
+
+        Its clauses are followed without any shortcut, which is slow.
+        """
         from cerify.semantics.cel.denote import Valuations, clause, require_registered, sup
         from cerify.semantics.events import bindings_of
 

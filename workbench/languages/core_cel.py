@@ -101,7 +101,10 @@ class CoreEvaluators(Evaluators[Formula]):
     """The evaluators of core-CEL."""
 
     def plain_matches(self, query: Formula, S: Stream, output: Output, budget: Budget) -> Iterable[Match]:
-        """Return the matches by the clauses of cep17, section 3, trying every valuation."""
+        """Return the matches by the definition in section 3 of "Foundations of Complex Event Processing" (2017).
+
+        Every valuation is tried, which is slow.
+        """
         from cerify.semantics.core_cel.interpreter import by_clauses
 
         return by_clauses(query, S, budget)

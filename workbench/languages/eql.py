@@ -130,8 +130,9 @@ class EqlEvaluators(Evaluators[eql.EqlQuery]):
     """The evaluators of EQL."""
 
     def streamed(self, query: eql.EqlQuery, schema: Schema | None, options: Options) -> Streamed | Unsupported:
-        """Return the evaluator that takes events one by one; reading them in batches is no faster, as few share a
-        key.
+        """Return the evaluator that takes events one by one.
+
+        Reading them in batches would be no faster, because few events of a batch have the same key.
         """
         return _machine(query, schema, options)
 
@@ -198,7 +199,10 @@ class EqlDeciders(Deciders[eql.EqlQuery]):
     """The comparisons of queries of EQL."""
 
     def compare(self, left: eql.EqlQuery, right: eql.EqlQuery, question: DecisionQuestion) -> Verdict:
-        """Decide rules with the same keys and windows; for other rules, search for a log on which they differ."""
+        """Decide whether two rules have the same matches, if they have the same keys and windows.
+
+        For other rules, search for a log on which they differ; the verdict may then be undecided.
+        """
         from cerify.equivalence.eql.decide import Asked, Same, compare_rules
         from cerify.equivalence.verdict import Certificate, Contained, Different, Equivalent, Undecided
 
@@ -249,10 +253,10 @@ class EqlDeciders(Deciders[eql.EqlQuery]):
         return certificate.letters is None
 
     def unproved(self, certificate: Certificate, budget: Budget, /) -> str | None:
-        """Return the error in a certificate; None if it proves its claim.
+        """Return why a certificate does not prove its claim, or None if it does.
 
-        The certificate may have letters: the sets of filters that an event can pass at once. They suffice to check the
-        proof. Without letters the claim is decided again, and tested with the reference evaluator on some hundred logs.
+        If the certificate lists all combinations of filters that one event can pass, they suffice to check the proof.
+        Otherwise the rules are compared again, and tested with the reference evaluator on some hundred logs.
         """
         from cerify.equivalence.eql.checker import find_flaw
         from cerify.equivalence.eql.decide import Asked, Same, compare_rules, find_counterexample

@@ -107,7 +107,10 @@ class ExpressionEvaluators(Evaluators[Expression]):
     """The evaluators of event expressions."""
 
     def plain_matches(self, query: Expression, S: Stream, output: Output, budget: Budget) -> Iterable[Match]:
-        """Return the matches by the clauses of vldb92; `prefix` searches through possible futures."""
+        """Return the matches by the definition in "Composite Event Specification in Active Databases" (1992).
+
+        Its clauses are followed without any shortcut; `prefix` searches through possible futures.
+        """
         from cerify.semantics.event_expressions.interpreter import takes_place
 
         return [Match(e, (e,)) for e in sorted(takes_place(query, S, budget, plain=True))]
@@ -125,7 +128,10 @@ class ExpressionEvaluators(Evaluators[Expression]):
         return any(isinstance(E, expr.Primitive) and E.arguments for E in self.language.syntax.subterms(query))
 
     def with_values(self, query: Expression, S: Stream, evaluator: str, options: Options) -> Iterator[Match]:
-        """Yield each match with values of the attribute variables: the compatible tuples of vldb92, section 6.1."""
+        """Yield each match with values of the attribute variables that make it one.
+
+        These are the compatible tuples of "Composite Event Specification in Active Databases" (1992), section 6.1.
+        """
         if evaluator == DENOTATIONAL:
             from cerify.semantics.event_expressions.interpreter import compatible
 

@@ -189,7 +189,11 @@ class BuiltIn(Generic[F]):
         compiled: bool = False,
         batches: Made[F, Evaluator | Unsupported] | None = None,
     ) -> BuiltIn[F]:
-        """Return an evaluator that supports the queries for which why_not returns None; if compiled, it needs numba."""
+        """Make an evaluator from `prepare`, for those queries only for which `why_not` returns None.
+
+        For other queries the evaluator returns what `why_not` returns, the reason why it does not support them.
+        compiled: whether it needs numba; without numba it supports no query. prepare, batches: see BuiltIn.
+        """
 
         def guard(make: Made[F, M]) -> Made[F, M | Unsupported]:
             def make_unless_refused(query: F, schema: Schema | None, options: Options) -> M | Unsupported:
@@ -208,7 +212,11 @@ class BuiltIn(Generic[F]):
         compiled: bool = False,
         batches: Made[F, Evaluator | Unsupported] | None = None,
     ) -> BuiltIn[F]:
-        """Same as `guarded`, but takes a function from a query, a stream and options to the matches."""
+        """Make an evaluator from `matches`, a function that takes a query, a stream and options and returns the
+        matches.
+
+        The other arguments are those of `guarded`.
+        """
 
         def prepare(query: F, schema: Schema | None, options: Options) -> Evaluation:
             def evaluate(S: Stream) -> Iterable[Match]:
@@ -479,7 +487,10 @@ class Syntax(ABC, LanguagePart[F]):
         return []
 
     def stream_problems(self, query: F, S: Stream, /) -> Iterable[Problem]:
-        """Return warnings about parts of a query whose meaning on a stream without a schema is rarely intended."""
+        """Return warnings about parts of a query that rarely mean on this stream what their author intended.
+
+        The stream has no schema; with one, `problems` finds them. By default there are none.
+        """
         return ()
 
     def missing_columns(self, query: F, columns: Collection[str], /) -> Iterable[Problem]:
@@ -678,7 +689,10 @@ class Explanations(LanguagePart[F]):
         return PlainExplainer(list(self.language.evaluators.matches(query, S)), S, text)
 
     def explainer_in_reading(self, query: F, S: Stream, text: str, options: Options) -> Explainer[Any]:
-        """Same as `explainer`, in the reading of these options. By default raises Unsupported."""
+        """Return an explainer of the query's matches, for a reading of the language that the options choose.
+
+        By default raises Unsupported, because a language has explanations only in its default reading.
+        """
         raise Unsupported(
             f"cerify explain supports only the default reading of {self.language.title}: leave --reading out"
         )
@@ -770,7 +784,10 @@ class Deciders(LanguagePart[F]):
         return self.in_cel(query, question.budget)
 
     def needs_order(self, query: F) -> bool:
-        """Return whether the CEL formula for comparisons needs times on all events, and that they never decrease."""
+        """Return whether comparing the query with queries of other languages needs streams in the order of time.
+
+        If so, the query's CEL formula has the same matches only if all events have times and these never decrease.
+        """
         return False
 
     decides_its_own: ClassVar[bool] = True
@@ -805,7 +822,7 @@ class Deciders(LanguagePart[F]):
         return verdict if isinstance(verdict, Different | Bounded | Undecided) else None
 
     def flaw(self, certificate: Certificate, budget: Budget = Budget()) -> str | None:
-        """Return the error in a certificate for two queries of the language; None if the certificate proves its claim.
+        """Return why a certificate for two queries of the language does not prove its claim, or None if it does.
 
         Raises Unsupported if the language has no certificates or the certificate is for another language. Also raises
         ParseError, IllFormed for a query that does not fit the schema, and BudgetExceeded.
@@ -820,7 +837,10 @@ class Deciders(LanguagePart[F]):
         return False
 
     def unproved(self, certificate: Certificate, budget: Budget, /) -> str | None:
-        """Return the error in a certificate whose queries fit the schema; None if it proves its claim."""
+        """Return why a certificate does not prove its claim, or None if it does.
+
+        The caller has checked that the queries in the certificate fit its schema.
+        """
         raise Unsupported(f"there are no certificates for {self.language.title}")
 
     @property
@@ -902,9 +922,10 @@ class Language(Generic[F]):
 
 
 def instead(words: Mapping[str, str], verb: str = "has") -> dict[str, str]:
-    """Return hints (`Syntax.foreign`) that say what to write in place of each word.
+    """Return hints for `Syntax.foreign`: for each word of another language, what to write instead in this language.
 
-    words: the words of other languages, each with its counterpart. verb: "have" for a language whose title is a plural.
+    words: each word with its counterpart. verb: how a sentence that begins with the title goes on; "have" for a plural
+    title.
     """
     there = {word: one.replace("{", "{{").replace("}", "}}") for word, one in words.items()}
     return {word: f"{{title}} {verb} no {{word}}; write {one}" for word, one in there.items()}

@@ -77,7 +77,10 @@ if TYPE_CHECKING:
 
 
 class RegisterOutput(RowOutput):
-    """The output of a clause by the default reading, computed in time linear in the number of rows of a match."""
+    """The output rows of a clause by the default reading.
+
+    The measures of a match are computed in time linear in the number of its rows.
+    """
 
     @cached_property
     def registers(self) -> MeasureRegisters:

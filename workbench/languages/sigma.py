@@ -241,7 +241,10 @@ class SigmaDeciders(Deciders[sigma.SigmaQuery]):
     """The comparisons of queries of Sigma."""
 
     def compare(self, left: sigma.SigmaQuery, right: sigma.SigmaQuery, question: DecisionQuestion) -> Verdict:
-        """Decide rules that differ only in conditions; for other rules, search for a log on which they differ."""
+        """Decide whether two rules raise the same alerts, if they differ only in conditions.
+
+        For other rules, search for a log on which they differ; the verdict may then be undecided.
+        """
         from cerify.equivalence.sigma import SameRules, compare_sigma
         from cerify.equivalence.verdict import Certificate, Contained, Equivalent
 
@@ -257,7 +260,10 @@ class SigmaDeciders(Deciders[sigma.SigmaQuery]):
         return True
 
     def unproved(self, certificate: Certificate, budget: Budget, /) -> str | None:
-        """Return the error in a certificate. The rules are compared again, as the certificate has no proof to check."""
+        """Return why a certificate does not prove its claim, or None if it does.
+
+        The certificate has no proof to check, so the rules are compared again.
+        """
         from cerify.equivalence.sigma import SameRules, compare_sigma
 
         left, right = parse(certificate.left), parse(certificate.right)
