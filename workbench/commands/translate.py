@@ -220,4 +220,6 @@ def _show_and_reparse(psi: Any, language: Language[Any]) -> str:
         pass
     except BudgetExceeded:
         raise BudgetExceeded(f"the translation would be nested more than {MAX_DEPTH} operators deep") from None
-    raise Unsupported("a type, variable or attribute has the name of a keyword of the other language; rename it")
+    raise Unsupported(
+        f"a type, variable or attribute of the query has a name that is a keyword of {language.title}; rename it"
+    )

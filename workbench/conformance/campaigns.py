@@ -85,7 +85,7 @@ class BuiltInEvaluator:
         except IllFormed as error:
             if self.name != DENOTATIONAL:
                 raise
-            raise Unsupported(f"the query is an error on these events: {error.message}") from None
+            raise Unsupported(f"evaluating the query on these events is an error: {error.message}") from None
         return found if self.less is None else of_output(found, self.language.name, self.less)
 
 
@@ -129,7 +129,7 @@ class EngineEvaluator:
     def __call__(self, query: Any, S: Stream, output: Output) -> Collection[Match]:
         require_typed(self.language, query, S.schema)
         if has_unbound(self.language, query, S):
-            raise Unsupported("the query names an unbound variable")
+            raise Unsupported("the query names an unbound variable, which an engine may refuse")
         result = self.engine.answer(
             Case(
                 id=f"fuzz/{next(self._numbers)}",

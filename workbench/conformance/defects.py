@@ -854,11 +854,11 @@ def error_kind(result: CaseResult) -> str:
 def _split_by_choice(
     kernels: Sequence[Kernel], chosen: Sequence[Choice], choices: Choices, failing: Sequence[CaseResult]
 ) -> list[Kernel]:
-    """Return the kernels, with a new one for each failing case that other choices explain than the rest of its kernel,
-    or that choices explain although none explains its kernel.
+    """Return the kernels (shrunk failing cases), without those of their cases that have another cause.
 
-    A kernel is a shrunk failing case, and stands for cases whose queries have the same operators and that fail in the
-    same direction.
+    A kernel stands for cases whose queries have the same operators and that fail in the same direction. Each case that
+    other choices explain than its kernel, or that choices explain although none explains its kernel, becomes a kernel
+    of its own.
     """
     by_id, moved = {one.case.id: one for one in failing}, list[Kernel]()
     for group in _together(kernels, chosen, choices):

@@ -194,10 +194,10 @@ class Identification:
         return found | {name: replace(found[name], by_type=self.values_by_type(name)) for name in unfit}
 
     def unproved(self, found: Mapping[str, AxisFinding]) -> dict[str, set[str]]:
-        """Return the axes for which no value fits, but whose unexplained answers may all be caused by other axes.
+        """Return the axes for which no value fits, but whose unexplained answers other axes may have caused.
 
-        Each is mapped to these other axes. They certainly have no fitting value, because each has an unexplained answer
-        that concerns no other axis without a value, except axes with the same operators.
+        Each is mapped to these other axes, for which it is certain that no value fits: each of them has an unexplained
+        answer whose query concerns no other axis without a fitting value, except axes about the same operators.
         """
         known = self.predictor.interpretation.axes
         unfit = [known[name] for name, finding in found.items() if is_unfit(finding)]
@@ -551,10 +551,10 @@ class Identification:
                 yield dict(hypothesis) | dict(zip(stage.axes, values, strict=True))
 
     def keep(self, stage: Stage, best: list[Choices], fit: bool) -> None:
-        """Keep the best hypotheses. If all values of an axis explain the answers equally well, keep only its default
-        value.
+        """Keep the best hypotheses as the remaining ones.
 
-        fit: whether the hypotheses explain enough answers for the second step; without it, all values are kept.
+        fit: whether they explain enough answers. Then, if all values of an axis explain the answers equally well, only
+        its default value is kept.
         """
         for name in stage.axes if fit else ():
             axis = self.predictor.interpretation.axes[name]
@@ -640,11 +640,13 @@ class Identification:
     def probe(self) -> tuple[dict[str, EngineQuestion], list[Answered]]:
         """Ask random questions about the axes whose values are not the default; if there are none, about all axes.
 
-        Return for each axis a question that refutes its value, and the unexplained answers, shrunk. If a hypothesis
-        that differs in one axis explains all answers, it becomes the best one. Otherwise an unexplained answer refutes
-        every value that it may contradict. But it refutes none if it may come from the operator of another axis, with a
-        meaning that no value describes. The questions always include the language's examples of queries with several
-        operators (`shapes`). Other queries are left out if they have an operator of an axis for which no value fits.
+        Return, for each axis whose value is refuted, a question that refutes it, and also the answers: first
+        unexplained answers to smaller questions, if there are any, then the answers to the random questions. If a
+        hypothesis that differs in one axis explains all answers, it becomes the best one, and nothing is refuted.
+        Otherwise an unexplained answer refutes every value that it may contradict, but none if the operator of another
+        axis may have a meaning that no value describes. The language's examples of queries with several operators
+        (`shapes`) are always among the questions. Other queries are left out if they have an operator of an axis for
+        which no value fits.
         """
         best, default, found = self.left[0], self.predictor.default, self.findings()
         unfit = {name for name, finding in found.items() if is_unfit(finding)}
@@ -747,8 +749,9 @@ class Identification:
     def best(self) -> list[Choices]:
         """Hill-climb from the best remaining hypothesis; return the hypotheses that explain the most answers.
 
-        A step changes one axis. If no step explains more, it changes two axes on which unexplained answers depend, also
-        starting from the default values. Two values may fit together although both are wrong and a third one is right.
+        A step changes the value of one axis. If no step explains more answers, two axes are changed at once: two wrong
+        values can fit together, so that changing only one of them explains fewer answers. These are axes on which
+        unexplained answers depend. Pairs of changes are also tried from the default values of these axes.
         """
         first = min(self.left, key=self.misses)
         while True:
@@ -965,10 +968,10 @@ class Identification:
         )
 
     def complete(self, name: str, hypothesis: Choices, answered: Sequence[Answered]) -> Choices | None:
-        """Change a few values of other axes, so that the hypothesis explains all answers; return it, or None.
+        """Change a few values of axes other than `name`, so that the hypothesis explains all answers; return it.
 
-        Each step must explain more answers. This is needed because two values may fit together although both are wrong,
-        if no value of a third axis fits.
+        Return None if that fails. Each change must explain more answers. Changes are needed because the hypothesis may
+        have two wrong values that fit together.
         """
         wrong = self.wrong(hypothesis, answered)
         for _ in range(STEPS):

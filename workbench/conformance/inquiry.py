@@ -192,8 +192,11 @@ class Inquiry:
     def between(
         self, one: Sequence[Choice], other: Sequence[Choice], without: set[str], exceeding: bool = False
     ) -> EngineQuestion | None:
-        """Return a shortest question that separates two engines; None if there is none, or the limit of questions is
-        reached.
+        """Return a shortest question to which engines with the choices `one` and with the choices `other` answer
+        differently.
+
+        Return None if there is none, or if no more questions may be asked. without: queries that the question must not
+        have. exceeding: whether the first engine must have a match that the second one lacks.
         """
         if self.peeler.stopped or len(self.asked) >= MOST:
             return None

@@ -476,9 +476,9 @@ class Peeler:
         """Reduce the failing cases, and return the smallest ones (kernels), each with the ids of the cases that fail
         like it.
 
-        The kernels have no particular order. explained: the ids of cases whose cause is known. These are reduced last
-        but for cases without an answer, such as time-outs, because time may run out. A second call, after an interrupt,
-        returns the kernels found before it.
+        The kernels have no particular order. Time may run out: so cases whose cause is unknown are reduced first, then
+        those in `explained` (ids of cases with a known cause), and cases without an answer, such as time-outs, last. A
+        second call, after an interrupt, returns the kernels found before it.
         """
         if self._kernels_found is not None:
             return self._kernels_found
@@ -697,10 +697,10 @@ class Peeler:
     def _final(
         self, signature: Signature, group: Sequence[Failing], kernels: Iterable[Signature]
     ) -> tuple[Signature, Failing, Signature | None]:
-        """Shrink a group of cases with one signature. Return the signature of the smallest case, that case, and a known
-        signature.
+        """Shrink a group of failing cases with one signature; return the smallest case's signature, that case, and a
+        third item.
 
-        The known signature is one that explains the smallest case; None if there is none.
+        The third item is one of the signatures in `kernels` that explains the smallest case; None if none does.
         """
         if self.stopped:
             return signature, min(group, key=lambda f: len(f.S)), None
@@ -720,8 +720,7 @@ class Peeler:
     def _shrunk_at_once(self, signature: Signature, small: Failing) -> tuple[Signature, Failing, Signature | None]:
         """Shrink a case without testing on which elements the failure depends, because time is short.
 
-        Return a signature that blames all elements of the shrunk case, the shrunk case, and None for the known
-        signature.
+        Return what `_final` returns: a signature that blames all elements of the shrunk case, that case, and None.
         """
         self.watch.allow()
         small = self._shrunk(small, frozenset())

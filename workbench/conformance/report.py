@@ -277,7 +277,7 @@ def labelled(label: str, text: str) -> Iterator[str]:
 
 
 def _heading(text: str) -> Iterator[str]:
-    """Yield a text whose first line is not indented; further lines are."""
+    """Yield the lines of a text: the first one as it is, the others indented."""
     first, _, rest = text.partition("\n")
     yield printable(first)
     yield from labelled("", rest)

@@ -232,9 +232,10 @@ def _in_windows(q: MatchRecognize, found: Sequence[Row]) -> Iterator[NumberedMat
 
 
 def with_results(q: MatchRecognize, found: dict[Key, NumberedMatch], shown: Sequence[Row]) -> dict[Key, NumberedMatch]:
-    """Return the matches with measures as their results, given the rows of the clause itself.
+    """Return the matches with the values of their measures as results.
 
-    Raises Unsupported if a row belongs to no match.
+    found: the matches by partition and number. shown: the rows that the engine returned for the query's own clause,
+    with the measures. Raises Unsupported if a row belongs to no match.
     """
     names = [one.name for one in q.measures]
     values: dict[Key, dict[str, list[Any]]] = {key: {name: [] for name in names} for key in found}

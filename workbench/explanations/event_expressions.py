@@ -158,7 +158,7 @@ def _one_after_another(
         where = "just before" if isinstance(E, expr.Sequence) else "before"
         yield NonOccurrence(E, h[0], e, f"{show(first)} does not take place {where} event {e}")
     elif isinstance(E, expr.Relative) and len(ends) > 1:
-        why = f"{show(last)} does not take place there in the history after any of {_events(ends)}"
+        why = f"{show(last)} does not take place at event {e} if only the events after one of {_events(ends)} count"
         yield NonOccurrence(E, h[0], e, why)
     else:
         part = after(h, ends[0]) if isinstance(E, expr.Relative) else h
@@ -167,7 +167,7 @@ def _one_after_another(
 
 
 def _fact(known: Occurrences, E: _Single, h: History, e: int, b: Bindings) -> str:
-    """Return the reason why an expression does not take place, where its operands are no reason."""
+    """Return the reason why an expression does not take place at event e, if the reason is not one of its operands."""
     match E:
         case expr.Null():
             return "it never takes place"

@@ -339,7 +339,11 @@ def _checked_batches(phi: Formula, options: Options) -> Evaluator | Unsupported:
         return plan
     counted = counted_in_scope(plan) if options.consumption.value == "none" else None
     if counted is not None and (counted[1].widths or counted[1].events is not None):
-        return Unsupported("batch evaluation does not support LAST or NXT of this sequence in a window", phi.span)
+        return Unsupported(
+            "batch evaluation does not support LAST or NXT around a window, if the sequence in it has a cross-event "
+            "filter; collect the stream and use `cerify.match`",
+            phi.span,
+        )
     return CheckedEvaluator(phi, options.output, options.consumption, options.budget, plan)
 
 

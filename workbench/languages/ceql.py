@@ -145,7 +145,10 @@ def _with_policy(query: CeqlQuery, options: Options) -> Options | Unsupported:
     if query.policy == "NONE":
         return options
     if query.policy == "PARTITION" and query.keys:
-        return Unsupported("CONSUME BY PARTITION takes events away from one key only; no evaluator supports that")
+        return Unsupported(
+            "no evaluator supports CONSUME BY PARTITION together with PARTITION BY; write CONSUME BY ANY, "
+            "which removes the events of all keys, or leave it out"
+        )
     return replace(options, consumption=Consumption.ANY)
 
 

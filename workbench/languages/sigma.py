@@ -137,7 +137,10 @@ class SigmaSyntax(Syntax[sigma.SigmaQuery]):
         summary = f"Sigma: {', '.join(used)}; alerts are raised by {', '.join(map(repr, names))}"
         wrong, fires = self.problems(query, schema), _fires(query)
         if fires is False:
-            wrong.append(Problem("never", "a rule raises no alert on any log", None))
+            one = "the rule" if len(names) == 1 else "one of the rules"
+            wrong.append(
+                Problem("never", f"{one} raises no alert on any log, because its condition is never true", None)
+            )
         return Checked(said, summary, wrong, satisfiable=fires)
 
 

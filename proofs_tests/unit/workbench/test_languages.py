@@ -495,7 +495,7 @@ def test_a_whole_stream_is_explained(run: Run, file: str) -> None:
     ("relative(a, b)", "b", "relative(a, b): a does not take place before event 0"),
     ("relative(a, <2> b)", "a b", "<2> b: event 1 is number 1 of the events of b"),
     ("relative(a, c)", "a a b",
-     "relative(a, c): c does not take place there in the history after any of the events {0, 1}"),
+     "relative(a, c): c does not take place at event 2 if only the events after one of the events {0, 1} count"),
     ("a | first", "a a", "first: event 0 is the first"),
     ("b / a", "b", "b / a: a does not take place before it"),
     ("b /+ a", "a a", "b /+ a: a takes place at event 1, so that a new history begins after it"),

@@ -65,7 +65,7 @@ def runs_of(step: ChainStep) -> int:
     runs`.
     """
     if step.least != step.most:
-        raise Skip("EQL repeats a step a fixed number of times")
+        raise Skip("EQL needs a fixed number of repetitions for a step, but this query leaves the number open")
     return step.least
 
 
