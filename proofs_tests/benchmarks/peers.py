@@ -194,7 +194,8 @@ writing the query and the events in the engine's form. Java counts this time in 
 the thread is shown. *Times ours* is the time of the process divided by ours, with the least and the greatest of the
 {runs}. Each engine gets streams of {ladder} events, until one takes its process {short:g} s or more when it is
 first read, or the next one has more than {most:,} matches; the last one is shown, so that rows of different engines are
-not about the same stream. No time is shown where the engine finds a different number of matches.
+not about the same stream. No time is shown where the engine finds a different number of matches. Engines with
+neither CEL nor SASE+ are left out; `python -m proofs_tests.benchmarks funnels` times ClickHouse.
 
 ![Processor time of the engine divided by ours](speed.svg)
 
