@@ -65,7 +65,8 @@ class Inquiry:
         return {**self.predictor.default, **self.choices.held, **dict(chosen)}
 
     def show(self, choice: Choice, beside: Sequence[Choice]) -> None:
-        """Ask a few questions, with different queries, that the engine answers otherwise with the choice than without.
+        """Ask a few questions, with different queries if possible, that the engine answers otherwise with the choice
+        than without.
 
         One more question follows whose answer has an additional match with the choice, and one whose answer lacks a
         match, if there are such questions. beside: other choices that the engine makes.
@@ -135,8 +136,7 @@ class Inquiry:
         return chosen, likely, [*faults, *joint]
 
     def look_beside(self, choice: Choice, beside: Sequence[Choice]) -> None:
-        """Ask each query of the choice's axis on streams that need not show the choice: it may not change the answer
-        there.
+        """Ask each query of the choice's axis, also on streams where the choice does not change the answer.
 
         So a meaning can be found that no value describes, and that differs from the choice only there. Queries of other
         axes with the same operators get one question each. The results are stored in `choices.looked`. beside: other

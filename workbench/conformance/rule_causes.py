@@ -73,9 +73,10 @@ class RuleInquiry:
     def search(self, watch: Watch) -> None:
         """Find choices that explain the engine's answers about the rule, within the time of a watch.
 
-        The engine is asked about rivals, other sets of choices that explain the answers as well, until only one set is
-        left. If time runs out before, only the choices that all sets share are kept, and the sets are in `perhaps`. The
-        time limit applies to the search alone; the choices can predict answers afterwards too.
+        Other sets of choices may explain the answers as well (rivals). The engine is asked about them as long as there
+        is a log that distinguishes them. If time runs out before, only the choices that all these sets share are kept,
+        and `perhaps` has the rest of each set. The time limit applies to the search alone; the choices can predict
+        answers afterwards too.
         """
         self.stopped, self.perhaps, self.alike, self.choices.watch = "", [], {}, watch
         try:

@@ -854,19 +854,29 @@ class CelVariant:
     # --- the other operators ------------------------------------------------------------------------------------------
 
     def bound(self, mu: Valuation) -> Iterable[int]:
-        """Return the positions that IN binds, by the choice about IN."""
+        """Return the positions of mu to which IN binds its variable: all of them, or only the last if the engine does
+        so.
+        """
         C = sup(mu)
         return {max(C)} if C and self.choices["in"] == "last" else C
 
     def conjoined(self, left: Valuations, right: Valuations) -> Iterable[Valuation]:
-        """Return the valuations of left AND right, by the choice about AND."""
+        """Return the valuations of left AND right.
+
+        By the engine's choice both sides must have the same valuation, or only the same events. In that case the
+        valuations of the left side are returned.
+        """
         if self.choices["and"] == "valuations":
             return left & right
         Cs = set(map(sup, right))
         return (mu for mu in left if sup(mu) in Cs)
 
     def interleaved(self, left: cel.Formula, right: cel.Formula, i: int, j: int) -> Iterator[Valuation]:
-        """Yield the valuations of left ALL right, by the choice about ALL."""
+        """Yield the valuations of left ALL right.
+
+        By the engine's choice the two sides may share events, or must share none, or one must end before the other
+        begins.
+        """
         for i1, j1, i2, j2 in interleavings(i, j):
             for mu1 in self.meaning(left, i1, j1):
                 for mu2 in self.meaning(right, i2, j2):
@@ -923,8 +933,9 @@ class CelVariant:
                 assert_never(condition)
 
     def holds_of(self, tuples: list[tuple[Any, ...]], P: Predicate) -> bool:
-        """Return whether a predicate is true of tuples of events: by the choice, of all of them, of some, of the first
-        or of the last.
+        """Return whether a predicate is true of a list of tuples of events.
+
+        By the engine's choice it must be true of all tuples, of some, of the first or of the last one.
         """
         if not tuples:
             return self.choices["unbound"] == "true"
@@ -947,7 +958,7 @@ class CelVariant:
         return self.conditions.satisfied(P, lambda a: next(remaining).get(a.name))
 
     def fits(self, window: cel.Window, C: ComplexEvent) -> bool:
-        """Return whether the events are in the window, by the choices about windows."""
+        """Return whether the events are in the window, in the meaning that the engine gives to windows of its kind."""
         if self.choices[f"window@{MEASURES[type(window)]}"] == "unlimited":
             return True
         match window:
@@ -994,7 +1005,11 @@ class CelVariant:
         return within(difference, width, how)
 
     def partitioned(self, psi: cel.Formula, a: str, i: int, j: int, follow: cel.Formula | None) -> Iterable[Valuation]:
-        """Return the valuations of psi PARTITION BY [a], by the choice about partitions."""
+        """Return the valuations of psi PARTITION BY [a].
+
+        By the engine's choice about partitions, the clause is ignored, or it filters the valuations of psi, or psi sees
+        only the events with the key of event j.
+        """
         if self.choices["partition"] == "ignored":
             return self.meaning(psi, i, j, follow)
         if self.choices["partition"] == "filter":
@@ -1028,9 +1043,10 @@ class CelVariant:
         follow: cel.Formula | None,
         counts_all: bool = False,
     ) -> Iterable[Valuation]:
-        """Return the valuations of psi over the substream of the events that have the key of event j.
+        """Return the valuations of psi over the events that have the same key as event j, as if there were no other
+        events.
 
-        counts_all: whether windows of events in psi count all events, also those of other keys.
+        names: the attributes of the key. counts_all: whether windows of events in psi also count events of other keys.
         """
         S = self.S
         places = tuple(p for p in range(len(S)) if all(self.same_key(S[p].get(a), S[j].get(a)) for a in names))

@@ -82,9 +82,9 @@ def operators(phi: core.Formula) -> frozenset[str]:
 
 
 class CoreVariant:
-    """An interpreter that finds the pairs of formulas over one stream for an engine with these choices.
+    """An interpreter that finds the matches of formulas over one stream for an engine with these choices.
 
-    The pairs of a formula are computed once.
+    A match is a pair of a complex event and a valuation. The pairs of each formula are computed once.
     """
 
     def __init__(self, S: Stream, choices: Choices, budget: Budget) -> None:
@@ -139,7 +139,10 @@ class CoreVariant:
                 assert_never(phi)
 
     def sequenced(self, left: core.Formula, right: core.Formula) -> Iterator[Pair]:
-        """Yield the pairs of left ; right. The choices about sequences and loops say what may lie between them."""
+        """Yield the pairs (complex event, valuation) of left ; right.
+
+        The choices about sequences and loops say what may lie between the two parts.
+        """
         lefts, rights = self.meaning(left), self.meaning(right)
         another = self.another_round(left) if self.choices["loop"] == "omit-nothing" else None
         for C1, nu1 in lefts:
@@ -157,8 +160,8 @@ class CoreVariant:
         """Return whether C1 and C2 together are a complex event of left ; right, by the choice about sequences.
 
         C1: a complex event of `left`. C2: one of `right`, which begins after C1 ends. nu: the valuation of both. Some
-        choices forbid other complex events of `left` or `right` between them. Of these only events compatible with nu
-        count, where variables inside iterations may have any value.
+        choices forbid other complex events of `left` or `right` between the two. Of these only those count that agree
+        with nu, except in the variables that their own formula defines outside iterations.
         """
         choice = self.choices["seq"]
         if choice == "strict":
@@ -176,7 +179,7 @@ class CoreVariant:
         return True
 
     def iterate(self, psi: core.Formula) -> Iterator[Pair]:
-        """Yield the pairs of psi+, in which each round binds the variables of psi anew."""
+        """Yield the pairs (complex event, valuation) of psi+. Each round may bind psi's variables to other events."""
         U = defined_outside_iteration(psi)
         rounds = {(C, without(nu, U)) for C, nu in self.meaning(psi)}
         loop = self.choices["loop"]
@@ -219,9 +222,9 @@ class CoreVariant:
                 assert_never(phi)
 
     def selected(self, phi: core.Strategy, psi: core.Formula) -> Iterator[Pair]:
-        """Yield the pairs of psi that a strategy keeps.
+        """Yield the pairs (complex event, valuation) of psi that a strategy keeps.
 
-        Pairs compete if they end at the same position and have the same valuation of the variables outside iterations.
+        Pairs compete if they end at the same position and agree on the variables that psi does not define itself.
         """
         name = OPERATORS[type(phi)].name
         chosen = self.choices[f"selection@{name}"]

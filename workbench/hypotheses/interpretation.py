@@ -636,7 +636,10 @@ class ConditionVariant:
         return True if True in parts else None if None in parts else False
 
     def compared(self, comparator: Comparator, left: Value | None, right: Value | None) -> bool | None:
-        """Compare two values as an operator in the query does, by the choice about comparison; None for unknown."""
+        """Compare two values as the engine does for a comparator in the query; None for unknown.
+
+        The engine may read `<` as `<=`, for example, or the reverse.
+        """
         match self.choices["comparison"]:
             case "inclusive":
                 comparator = INCLUSIVE.get(comparator, comparator)
@@ -649,7 +652,9 @@ class ConditionVariant:
         return self.ordered(comparator, left, right)
 
     def ordered(self, comparator: Comparator, left: Value | None, right: Value | None) -> bool | None:
-        """Compare two values, by the choice about absent ones; None for unknown."""
+        """Compare two values; None for unknown. The engine's choices say what holds for absent values, texts and
+        numbers.
+        """
         if left is None or right is None:
             match self.choices["absent"]:
                 case "unknown":
@@ -673,8 +678,9 @@ class ConditionVariant:
         return pred.compare(comparator, left, right)
 
     def like(self, pattern: str, value: Value | None) -> bool | None:
-        """Return whether the string matches the pattern, by the choice about the part that must match; None for
-        unknown.
+        """Return whether a string matches the pattern; None for unknown.
+
+        By the engine's choice the whole string must match, or its beginning, or any part of it.
         """
         if value is None and self.choices["absent"] == "unknown":
             return None

@@ -112,13 +112,13 @@ def the_same(f: Frame, table: Sequence[Row], start: int) -> Frame:
 
 @dataclass(frozen=True)
 class Departure:
-    """The steps in which an engine differs from the definition of row patterns; each default is the step of the
-    definition.
+    """The steps in which an engine differs from the definition of row patterns. Each default is the definition's step.
 
-    clause: changes the clause that the engine reads, with columns named as in the table. preferred: chooses a labelling
-    as the match. looks, shows: change the rows that conditions and measures see. parts: makes the partitions. searched:
-    finds the match of a search at a row. resumed: the row where the next search begins. before: the match number before
-    the first. counts_on: whether numbers continue in the next partition. reported: whether a match is reported.
+    clause: changes the clause that the engine reads, with columns named as in the table. preferred: chooses one of the
+    labellings of a pattern as the match. looks, shows: change the rows that conditions and measures see. parts: makes
+    the partitions. searched: returns the match that a search at a row finds. resumed: returns the row where the next
+    search begins. before: the match number before the first. counts_on: whether numbers continue in the next partition.
+    reported: returns whether a match is reported.
     """
 
     clause: Rewritten = as_it_is

@@ -460,7 +460,10 @@ def find_matches(q: SigmaQuery, S: Sequence[Event], choices: Choices, output: Ou
 
 
 def change_thresholds(rule: SigmaRule, choices: Choices, documents: Mapping[str, Document]) -> SigmaRule:
-    """Return the rule with its thresholds, and the conditions of its detections, changed by the choices."""
+    """Return the rule as a converter with these choices understands it, with other thresholds or conditions.
+
+    documents: for each rule's name, its place in the text.
+    """
     if not isinstance(rule, SigmaCorrelation):
         return _change_condition(rule, *(choices[name] for name in OF_CONDITIONS))
     rule = replace(rule, rules=tuple(change_thresholds(part, choices, documents) for part in rule.rules))

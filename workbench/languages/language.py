@@ -489,7 +489,7 @@ class Syntax(ABC, LanguagePart[F]):
     def stream_problems(self, query: F, S: Stream, /) -> Iterable[Problem]:
         """Return warnings about parts of a query that rarely mean on this stream what their author intended.
 
-        The stream has no schema; with one, `problems` finds them. By default there are none.
+        This is for streams without a schema. By default there are no warnings.
         """
         return ()
 
