@@ -476,7 +476,10 @@ class KnownExample:
 
 @dataclass
 class KnownDisagreements:
-    """Disagreements from an earlier call, and the (cause, form) pairs that the engine still shows."""
+    """Disagreements that an earlier campaign found on an engine. A new campaign reports them as known.
+
+    present: after `ask_again`, the (cause, form of the query) of each disagreement that the engine still shows.
+    """
 
     examples: list[KnownExample] = field(default_factory=list)
     present: set[CauseAndForm] = field(default_factory=set)

@@ -96,10 +96,11 @@ class Checkout:
 
 @dataclass(frozen=True)
 class JavaAdapter:
-    """An adapter built by Maven: the module of adapters/java, the engine's full name, and its licence.
+    """An adapter in Java, which Maven builds.
 
-    checkout: contains the engine if Maven does not fetch it. options: for the virtual machine. java: the oldest version
-    on which the engine runs; the adapter is built with the Java on the PATH.
+    module: its folder in adapters/java. engine, licence: the engine's full name and licence. checkout: the engine's
+    sources, if Maven cannot download the engine. options: options of the Java virtual machine. java: the oldest version
+    of Java on which the engine runs; the adapter is built with the Java on the PATH.
     """
 
     module: str

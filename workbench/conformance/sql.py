@@ -66,11 +66,11 @@ def values(S: Stream) -> Iterator[list[Any]]:
 
 
 def build_clauses(q: MatchRecognize, length: int) -> list[MatchRecognize]:
-    """Return the clauses to send for a table of that length.
+    """Return the clauses to send for a query, whose answers together show its matches.
 
-    For MATCH_RECOGNIZE: a clause that returns the labels of all rows and, if there are measures, a clause that returns
-    the measures. For WINDOW: one with additional measures, for the number of rows of the match and the position and
-    label of each.
+    length: the number of rows of the table. For MATCH_RECOGNIZE, one clause returns the labels of all rows; if the
+    query has measures, a second one returns these. For WINDOW, one clause returns the query's measures and further
+    ones: the number of rows of the match, and the position and label of each.
     """
     for e in q.partition:
         if not isinstance(e, rows.RowColumn):

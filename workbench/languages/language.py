@@ -475,7 +475,10 @@ class Syntax(ABC, LanguagePart[F]):
         return len(re.findall(self.mark, text)) if self.mark else 0
 
     def looks_like(self, text: str) -> str:
-        """Describe, for a message, a text that has marks of the language but does not parse as a query."""
+        """Return, for an error message, what a text looks like, such as "a funnel"; by default the language's title.
+
+        The text has marks of the language, but does not parse as a query.
+        """
         return self.language.title
 
     @abstractmethod
