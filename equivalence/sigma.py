@@ -215,7 +215,11 @@ def sigma_to_cel(query: sigma.SigmaQuery) -> Formula:
         case "temporal_ordered" if least == len(parts):
             text = f"LAST(({' ; '.join(parts)}) WITHIN {rule.seconds} seconds)"
         case _:
-            raise Unsupported(f"{rule.kind} with this condition cannot be translated to CEL")
+            raise Unsupported(
+                "a temporal_ordered rule can be translated to CEL only if all of its rules must occur"
+                if rule.kind == "temporal_ordered"
+                else f"a {rule.kind} rule cannot be translated to CEL; event_count, value_count and temporal can"
+            )
     return parse_cel(f"{text} PER KEY [{', '.join(map(_name, rule.group_by))}]" if rule.group_by else text)
 
 

@@ -507,7 +507,7 @@ def require_variables(predicate: pred.Predicate, variable: str, events: str, exa
             is_value = isinstance(predicate, pred.Comparison) and predicate.right == attribute
             string = f"; a string is written '{attribute.name}'" if is_value else ""
             if is_value and attribute.name.lower() in ("true", "false"):
-                raise ParseError(f"{attribute.name} is written {attribute.name.lower()}", span)
+                raise ParseError(f"write {attribute.name.lower()}, in lower case, not {attribute.name}", span)
             if is_value and attribute.name.lower() == "null":
                 left = next(mentions(predicate), attribute)
                 raise ParseError(

@@ -172,9 +172,7 @@ def separate(
             continue
         relation.append(pair)
         if len(relation) > limit or len(parents) > 10 * limit:
-            raise BudgetExceeded(
-                f"comparing needs more than {limit} pairs of sets of states; allow more: Budget(states=...)"
-            )
+            raise BudgetExceeded(f"comparing needs more than {limit} states; allow more: Budget(states=...)")
         pending.extend(_successors(automata, pair, pair, parents, known_events))
     return relation
 

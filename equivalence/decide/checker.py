@@ -49,19 +49,20 @@ def _flaw(certificate: Certificate, budget: Budget) -> str | None:
     algebra = Algebra([*generators(phi), *generators(psi)], budget, schema, certificate.solver)
     listed = {atom.chosen for atom in algebra.atoms}
     if (event := unlisted(algebra.generators, listed, schema)) is not None:
-        return f"the predicate algebra does not list the type of {event}"
+        return f"the certificate does not cover events such as {event}"
     left, right = compile_cel(phi, budget, algebra), compile_cel(psi, budget, algebra)
     left, right = seen_at(left, certificate.level), seen_at(right, certificate.level)
     both = _Both(left, right, algebra)
     relation = dict.fromkeys((frozenset(x), frozenset(y)) for x, y in certificate.relation)  # each pair once
     if any(q >= both.states for x, y in relation for q in x | y):
-        return f"a pair names a state that the automata do not have; they have {both.states} states"
+        return f"the certificate names a state that the automata do not have; they have {both.states} states"
     right_start = frozenset(q + left.states for q in right.initial)
     # The left formula is contained in the right one if both together mean the same as the right one.
     left_start = left.initial | right_start if certificate.claim == "contained" else left.initial
     for x, y in relation:
         if bool(x & both.final) != bool(y & both.final):
-            return f"in the pair {_format_states(x)}, {_format_states(y)} only one set is final"
+            pair = f"{_format_states(x)}, {_format_states(y)}"
+            return f"the certificate has the pair {pair} of sets of states, but only one of them is final"
     for x, y in [(left_start, right_start), *relation]:
         for x_, y_ in both.steps(x, y):
             check_time()
@@ -158,22 +159,22 @@ def _expression_flaw(certificate: Certificate, budget: Budget) -> str | None:
     letters = set(types_under(A.alphabet, certificate.schema, budget))
     listed = {A.alphabet.types[a].chosen for a in letters}
     if (event := unlisted(A.alphabet.predicates, listed, certificate.schema)) is not None:
-        return f"the predicate algebra does not list the type of {event}"
+        return f"the certificate does not cover events such as {event}"
     if any(len(x) != 1 or len(y) != 1 for x, y in certificate.relation):
-        return "a pair does not have one state of each automaton"
+        return "a pair of the certificate does not have one state of each automaton"
     related = {(x[0], y[0]) for x, y in certificate.relation}
     if (0, 0) not in related:
-        return "the two initial states are not a listed pair"
+        return "the certificate lacks the pair of the two initial states"
     for p, q in timed_items(sorted(related)):
         if p >= len(A.following) or q >= len(B.following):
-            return f"the pair {p}, {q} names a state that the automata do not have"
+            return f"the certificate has the pair {p}, {q}, but the automata do not have these states"
         left, right = p in A.accepting, q in B.accepting
         if left != right and (left or certificate.claim == "equivalent"):
-            return f"in the pair {p}, {q} only one state accepts"
+            return f"the certificate has the pair {p}, {q}, but only one of these states accepts"
         # A later history that comes back to this pair is asked about a start event, too: too much, but never too
         # little.
         for a in letters.intersection(A.alphabet.coming if (p, q) != (0, 0) else range(len(A.alphabet.types))):
             after = A.step(p, a, NOBODY), B.step(q, a, NOBODY)
             if after not in related:
-                return f"the pair {p}, {q} steps to {after[0]}, {after[1]}, which is not a listed pair"
+                return f"the certificate has the pair {p}, {q}, but not {after[0]}, {after[1]}, to which an event leads"
     return None

@@ -531,7 +531,7 @@ class ClockedComparison:
             relation.append(pair)
             if len(steps) > limit:
                 raise BudgetExceeded(
-                    f"comparing windows around parts of a match needs more than {limit} pairs of sets of runs; "
+                    f"comparing windows around parts of a match needs more than {limit} states; "
                     "allow more: Budget(states=...)"
                 )
             for successor, step in self.steps(pair, steps[pair]):

@@ -378,18 +378,18 @@ class ClosedList:
         """Raise NotClosed if a pair does not consist of runs of these machines and of times for their clocks."""
         n = len(times)
         if len(known) != length or not all(isinstance(x, int) for x in known):
-            raise NotClosed("a pair lacks the state that says which streams can exist")
+            raise NotClosed("a pair of the certificate lacks the state that says which streams can exist")
         if n < 2 or not all(isinstance(row, tuple) and len(row) == n for row in times):
-            raise NotClosed("the bounds on times of a pair are not a matrix")
+            raise NotClosed("in a pair of the certificate, the bounds on times are not a square matrix")
         if not all(bound is None or isinstance(bound, int) for row in times for bound in row):
-            raise NotClosed("the bounds on times of a pair are not numbers")
+            raise NotClosed("in a pair of the certificate, the bounds on times are not whole numbers or null")
         for run in (*pair[0], *pair[1]):
             if not (isinstance(run, tuple) and len(run) == 2 and run[0] in (0, 1)):
-                raise NotClosed("a pair has a run that belongs to neither side")
+                raise NotClosed("a pair of the certificate has a run that belongs to neither query")
             if not self.machines[run[0]].has_run(run[1], len(self.widths)):
-                raise NotClosed("a pair has a value that is not a run of the automata")
+                raise NotClosed("a pair of the certificate has a value that is not a run of the automata")
         if not {x for x in _names(pair) if x > LAST_VALUE} <= {-1 - i for i in range(n - 2)}:
-            raise NotClosed("a pair has clocks without times")
+            raise NotClosed("a pair of the certificate has clocks without bounds on their times")
 
     def _check_event(
         self, table: Mapping[Any, list[Times]], then: tuple[int, ...], pair: tuple[Runs, Runs], times: Times,
@@ -448,7 +448,9 @@ class ClosedList:
                 # A match ends here only if this is the last event, that is, if the last event is no later.
                 last[0][now] = min(last[0][now], 0)
                 if not event.timed or closed(last) is not None:
-                    raise NotClosed("in one pair, only one side has a match")
+                    raise NotClosed(
+                        "the certificate has a pair after which an event completes a match of only one of the queries"
+                    )
             everything = sorted(_names((left, right)), reverse=True)
             clocks = [x for x in everything if x > LAST_VALUE]
             rows = [0, now, *(now if clock == Started else 1 - clock for clock in clocks)]
@@ -472,7 +474,7 @@ class ClosedList:
         for wider in table.get((known, left, right), ()):
             if all(times[i][j] <= wider[i][j] for i in range(len(times)) for j in range(len(times))):
                 return
-        raise NotClosed("an event leads from a pair of the list to a pair that is missing")
+        raise NotClosed("the certificate is incomplete: an event leads from one of its pairs to a pair that it lacks")
 
 
 @lru_cache(maxsize=10_000)

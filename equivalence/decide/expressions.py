@@ -260,7 +260,7 @@ def _for_values(
         if isinstance(verdict, Equivalent | Contained):
             return verdict
     return Undecided(
-        "the expressions do not differ over a few values, but no pairing of their variables proves that they never do"
+        "with a few values of their variables the expressions do not differ, but cerify cannot prove that they never do"
     )
 
 

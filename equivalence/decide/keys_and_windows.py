@@ -646,7 +646,10 @@ class Reduction:
             case cel.PartitionBy(psi, a):
                 is_projected = any(isinstance(part, cel.Project) for part in subtrees(psi))
                 if not ends and is_projected and not always_bound(psi):
-                    why = "PARTITION BY is around PROJECT, which may hide all events of a part of a match"
+                    why = (
+                        "PARTITION BY is around PROJECT, which may drop all events of a part of a match: let PROJECT "
+                        "keep a variable that always holds an event"
+                    )
                     raise Unsupported(why, phi.span)
                 inner = self.reduced(psi, ends, flat)
                 number, (holds,) = self._register(a)
@@ -658,7 +661,8 @@ class Reduction:
                 self._require_last(phi, psi, "WITHIN", ends)
                 if not flat and name != TIME:
                     raise Unsupported(
-                        f"a window on {name} is inside another operator, and its values may decrease", phi.span
+                        f"a window on {name} is inside another operator, and the values of {name} may decrease",
+                        phi.span,
                     )
                 if not flat and self.order == "any":
                     raise Unsupported(BACKWARDS, phi.span)
@@ -918,9 +922,7 @@ def separate_real(
         known.append((left, right))
         count += 1
         if count > limit or len(parents) > 10 * limit:
-            raise BudgetExceeded(
-                f"comparing needs more than {limit} pairs of sets of states; allow more: Budget(states=...)"
-            )
+            raise BudgetExceeded(f"comparing needs more than {limit} states; allow more: Budget(states=...)")
         extend(node, node)
     return [(state, left, right) for state, pairs in relation.items() for left, right in pairs]
 

@@ -664,13 +664,13 @@ def flaw_in_cases(certificate: Certificate, budget: Budget) -> str | None:
     given = {tuple(sorted(case.keys)): case for case in certificate.cases}
     for case in certificate.cases:
         if dict(case.keys).keys() != compared.tests.keys():
-            return "a case has other keys than the queries"
+            return "a case of the certificate has other keys than the queries"
         if any(t is not None and len(t) != len(compared.tests[k]) for k, t in case.keys):
-            return "a case has other tests than the queries"
+            return "a case of the certificate has other tests than the queries"
     choices = [[None, *sorted(compared.find_truths(key))] for key in compared.tests]
     for chosen in product(*choices):
         if tuple(sorted(zip(compared.tests, chosen, strict=True))) not in given:
-            return f"there is no case for the keys {dict(zip(compared.tests, chosen, strict=True))}"
+            return f"the certificate has no case for the keys {dict(zip(compared.tests, chosen, strict=True))}"
     try:
         for case in certificate.cases:
             _check_case(case, formulas, compared, certificate, budget)
@@ -710,7 +710,7 @@ def _check_case(
         held += [pred.OfType(R) for R in schema.types]
     algebra = Algebra([*generators(phi), *generators(psi), *near, *last, *timed, *held], budget, schema, case.solver)
     if (event := unlisted(algebra.generators, {atom.chosen for atom in algebra.atoms}, schema)) is not None:
-        raise NotProved(f"the predicate algebra does not list the type of {event}")
+        raise NotProved(f"the certificate does not cover events such as {event}")
     if reading.parts:
         _check_clocked(case, (phi, psi), reading, certificate, algebra)
         return
@@ -755,7 +755,10 @@ def _machine(phi: cel.Formula, algebra: Algebra) -> NestedAutomaton:
             shown=lambda L, type_: None if L & fails(type_) else L,
             unseen=lambda type_: VISIBLE in fails(type_),
         )
-    raise NotClosed("a strategy that compares matches with windows on parts is inside another operator")
+    raise NotClosed(
+        "NXT, LAST or MAX is around a part with its own window or key; around such a strategy only OR, FILTER and IN "
+        "can be checked"
+    )
 
 
 def _check_clocked(
@@ -911,14 +914,16 @@ def _check_relation(
     pairs: dict[tuple[int, ...], list[tuple[States, States]]] = {}
     for state, left, right in case.relation:
         if any(q >= count for q in (*left, *right)):
-            raise NotProved(f"a pair names a state that the automata do not have; they have {count} states")
+            raise NotProved(f"the certificate names a state that the automata do not have; they have {count} states")
         if len(state) != len(limits) + 1:
-            raise NotProved("a pair lacks the state that says which streams can exist")
+            raise NotProved("a pair of the certificate lacks the state that says which streams can exist")
         pairs.setdefault(state, []).append((frozenset(left), frozenset(right)))
     todo = [(state, x, y) for state, known in pairs.items() for x, y in known]
     for state, x, y in todo:
         if state[-1] and any(map(sides.is_final, x)) != any(map(sides.is_final, y)):
-            raise NotProved("in a pair only one set is final")
+            raise NotProved(
+                f"the certificate has the pair {sorted(x)}, {sorted(y)} of sets of states, but only one is final"
+            )
     start_left = frozenset(sides.left.initial)
     start_right = frozenset(q + n for q in sides.right.initial)
     todo.append(((*limits, 0), start_left | start_right if claim == "contained" else start_left, start_right))
@@ -933,7 +938,10 @@ def _check_relation(
             x_ = from_x.get((type_, marks), frozenset())
             y_ = from_y.get((type_, marks), frozenset())
             if not _are_equal(x_, y_, pairs.get(after, [])):
-                raise NotProved("an event leads from a pair to two sets of states that the pairs do not make equal")
+                raise NotProved(
+                    f"the certificate is incomplete: an event leads from its pair {sorted(x)}, {sorted(y)} to "
+                    f"{sorted(x_)}, {sorted(y_)}, and no listed pairs prove that these sets of states are equivalent"
+                )
 
 
 def _are_equal(x: States, y: States, known: Sequence[tuple[States, States]]) -> bool:

@@ -78,9 +78,10 @@ def _flaw(certificate: Certificate, budget: Budget) -> str | None:
     solver = Solver(clauses, certificate.schema)
     for i, fact in enumerate(facts):
         if any(number >= len(clauses.conditions) for letter in fact.rows for number, _ in letter):
-            return f"fact {i} has a condition number that is too large: the clauses have {len(clauses.conditions)}"
+            many = len(clauses.conditions)
+            return f"fact {i} of the certificate has a condition number that is too large: the clauses have {many}"
         if not solver.holds(fact):
-            return f"fact {i} is not proved: a partition may have the rows that it excludes"
+            return f"fact {i} of the certificate is not proved: a partition may have the rows that it excludes"
     return _Followed(certificate, facts, clauses, budget).difference()
 
 

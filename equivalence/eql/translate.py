@@ -427,7 +427,7 @@ def _without_variable(predicate: Any) -> Any:
             return pred.Like(_without_variable(term), pattern)
         case pred.Constant():
             return predicate
-    raise Unsupported("this condition cannot be translated to EQL")
+    raise Unsupported(f"{sase.show_of(predicate)} cannot be translated to EQL: compare attributes with constants")
 
 
 def _conditions(part: eql.EventFilter) -> tuple[eql.Condition, ...]:
@@ -774,7 +774,9 @@ def _condition_of(predicate: pred.Predicate) -> eql.Condition:
             )
         case pred.Like(pred.Attribute(name), pattern):
             return eql.ValueLookup("regex", eql.EventField(name), (pattern,))
-    raise Unsupported("this condition cannot be translated to EQL")
+    raise Unsupported(
+        f"{pred.show_predicate(predicate)} cannot be translated to EQL: compare attributes with constants"
+    )
 
 
 def _is_constant(value: object) -> bool:

@@ -137,7 +137,7 @@ def replace_body(phi: core.CorePlus | core.Strategy, body: core.Formula) -> core
             if lost:
                 raise Unsupported(
                     f"only an alternative that never matches defines {', '.join(sorted(lost))}, and "
-                    f"{symbol(phi)} compares matches that differ in it. The theorems do not cover this: define "
+                    f"{symbol(phi)} compares matches that differ in it. Such a formula is not rewritten: define "
                     "it in each alternative",
                     phi.span,
                 )
@@ -271,7 +271,7 @@ def _unbound_in(phi: core.Formula, outer: check_Variables, varied: check_Variabl
             if x in varied:
                 raise Unsupported(
                     f"{x} is defined outside a strategy and inside it, so the matches that the strategy compares "
-                    f"may differ in {x}. Theorem 2 does not cover this: rename {x} outside or inside",
+                    f"may differ in {x}. cerify has no LP-normal form for this: rename {x} outside or inside",
                     atom.span,
                 )
             return ()
@@ -346,7 +346,7 @@ def _placed(phi: core.Formula, atom: core.Unary) -> core.Formula:
             return with_children(phi, [_placed(psi, atom) for psi in children(phi)])
         case core.CorePreference():
             raise Unsupported(
-                f"{symbol(phi)} chooses before the filter on {atom.variable} applies. Theorem 2 would "
+                f"{symbol(phi)} chooses before the filter on {atom.variable} applies. LP-normal form would "
                 f"filter first, so that {symbol(phi)} could choose another match: write the filter "
                 f"inside {symbol(phi)} if you mean that",
                 atom.span,
@@ -396,7 +396,7 @@ def _possible(phi: core.Formula) -> core.Formula | None:
             if shared := defined_outside_iteration(left) & defined_outside_iteration(right):
                 raise Unsupported(
                     f"both sides of `;` define {', '.join(sorted(shared))}, and a strategy on one side compares "
-                    "matches with and without it. Theorem 1 does not cover strategies: rename the variable on one side",
+                    "matches with and without it. cerify cannot make it safe: rename the variable on one side",
                     phi.span,
                 )
             return core.CoreSeq(left, right, span=phi.span)

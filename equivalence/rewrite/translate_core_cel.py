@@ -149,8 +149,8 @@ def not_first(phi: core.AnyCorePreference, span: Span | None) -> Unsupported:
     """Return the error for a strategy on a subformula that may begin after the stream does."""
     name = NAMES[type(phi)]
     return Unsupported(
-        f"after `;` or in an iteration, {name} of core-CEL also compares complex events that begin earlier, and {name} "
-        f"of CEL does not; only {name} at the beginning of the formula can be translated",
+        f"{name} can be translated only at the beginning of the formula: after `;` or in an iteration, core-CEL also "
+        f"compares its matches with matches that begin earlier, and CEL does not",
         span,
     )
 
@@ -385,7 +385,7 @@ class _Translation:
         """Return the reason to refuse a filter on variables that may hold no event."""
         return Unsupported(
             f"{self.show_all(unbound)} may hold no event here, so the filter could depend on a later event, but CEL "
-            f"does not look ahead: define {self.show_all(unbound)} on every path through the filtered formula",
+            f"does not look ahead: write AS {self.show_all(unbound)} in every alternative of the formula and outside +",
             constraint.atom.span,
         )
 

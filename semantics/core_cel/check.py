@@ -280,7 +280,8 @@ def _in_atom(atom: core.Atom, around: Types, schema: Schema | None) -> Iterator[
         known = ", ".join(sorted(around)) or "no variable"
         message = (
             f"{x} may hold no event of the match here, so the filter could depend on a later event; "
-            f"bound here: {known}. Define {x} on every path through the filtered formula, or around it"
+            f"bound here: {known}. "
+            f"Write AS {x} in every alternative of the filtered formula and outside +, or around it"
         )
         yield Problem("unbound", message, atom.span)
     for x, name in used:

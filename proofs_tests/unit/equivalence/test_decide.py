@@ -351,7 +351,7 @@ def test_a_pair_of_many_states_of_expressions_is_not_multiplied_out() -> None:
     many = tuple(range(100_000))
     assert (
         expression_flaw(replace(certificate, relation=((many, many),)))
-        == "a pair does not have one state of each automaton"
+        == "a pair of the certificate does not have one state of each automaton"
     )
 
 

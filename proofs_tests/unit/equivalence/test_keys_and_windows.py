@@ -176,9 +176,9 @@ def test_nan_is_a_key_of_nothing() -> None:
         ("(A ; (B OR C)+) FILTER A.k = B.k", "a filter compares events of a variable that may hold no event"),
         ("(A ; B PER KEY [k]) FILTER A.k = B.j", "the attribute k, which is also compared with another attribute"),
         ("(A ; B) FILTER A.x < B.x", "a filter compares events by something other than equal attributes"),
-        ("NXT((A ; B) WITHIN 5 [x])", "its values may decrease"),
+        ("NXT((A ; B) WITHIN 5 [x])", "the values of x may decrease"),
         ("PROJECT[A](A ; B) WITHIN 1 day", "WITHIN is around PROJECT"),
-        ("(PROJECT[X](A) PARTITION BY [k]) ; B", "which may hide all events of a part of a match"),
+        ("(PROJECT[X](A) PARTITION BY [k]) ; B", "which may drop all events of a part of a match"),
     ],
 )
 def test_what_is_not_decided_is_named(left: str, why: str) -> None:
@@ -689,10 +689,10 @@ def test_a_certificate_that_rests_on_a_wrong_list_is_refused(monkeypatch: pytest
     queries = "A FILTER A[x = 9007199254740993.0]", "A FILTER A[x < 0 and x > 0]"
     proof = equivalent(*queries, schema=Schema({"A": {"x": "float"}}))
     assert isinstance(proof, Equivalent)
-    assert "does not list the type of Event(type='A', attributes={'x': 9007199254740992.0})" in (
+    assert "does not cover events such as Event(type='A', attributes={'x': 9007199254740992.0})" in (
         flaw(proof.certificate) or ""
     )
     schema, both = Schema({"a": {"x": "float"}}), ("event-expression", "event-expression")
     proof = equivalent("a[x = 9007199254740993.0]", "NULL", schema=schema, languages=both)
     assert isinstance(proof, Equivalent)
-    assert "does not list the type of Event(type='a', attributes={'x'" in (expression_flaw(proof.certificate) or "")
+    assert "does not cover events such as Event(type='a', attributes={'x'" in (expression_flaw(proof.certificate) or "")

@@ -297,7 +297,7 @@ FALLING = ("PATTERN (A B) DEFINE A AS x > 1, B AS PREV(x) > 1", "PATTERN (A B) D
     ("changed", "reason"),
     [
         ({"facts": ()}, "may differ on a table"),
-        ({"facts": (Fact((frozenset({(0, True)}),)),)}, "fact 0 is not proved"),
+        ({"facts": (Fact((frozenset({(0, True)}),)),)}, "fact 0 of the certificate is not proved"),
         ({"facts": (Fact((frozenset({(7, True)}),)),)}, "has a condition number that is too large: the clauses have 2"),
         (
             {

@@ -607,7 +607,7 @@ def test_problems_say_how_to_mend_it() -> None:
     [unbound] = problems(parse("(T AS x OR H AS y) FILTER x.tmp > 40"))
     assert unbound.message == (
         "x may hold no event of the match here, so the filter could depend on a later event; "
-        "bound here: no variable. Define x on every path through the filtered formula, or around it"
+        "bound here: no variable. Write AS x in every alternative of the filtered formula and outside +, or around it"
     )
     [unsafe] = problems(parse("T AS x ; T AS x"))
     assert "rename x on one side" in unsafe.message

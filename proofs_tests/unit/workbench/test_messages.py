@@ -46,7 +46,7 @@ S = Stream(map(Event, "ABAB"))
         ("cel", "A ; B GROUP BY x", "write PARTITION BY [id], or PER KEY [id]"),
         ("cel", "A FILTER A.x IS NULL", "IS NULL stands in brackets, as in FILTER T[x is null]"),
         ("cel", "A FILTER A.x = null", "nothing is equal to null; write A[x is null]"),
-        ("cel", "A FILTER A.x = TRUE", "TRUE is written true\n"),
+        ("cel", "A FILTER A.x = TRUE", "write true, in lower case, not TRUE\n"),
         ("cel", "A FILTER A.s LIKE 'a%'", "with a regular expression, as in T.name like 'a.*'"),
         ("cel", "A FILTER A.x IN (1, 2)", "after in, values stand in braces, as in T.x in {1, 2}"),
         ("cel", "(A ; B) FILTER COUNT(A) > 3", "CEL has no aggregates"),
