@@ -281,8 +281,7 @@ class PackageAdapter:
         try:
             _build(name, [*(self.python() or ()), str(making)])
             pip = [str(_python_of(making)), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-            # Python compiles what an engine imports at its first start; pip would compile all, which takes seconds.
-            _build(name, [*pip, "--no-compile", *self.packages])
+            _build(name, [*pip, *self.packages])
             making.rename(home)  # atomic, so that an environment is complete or absent
         except OSError:
             if not home.exists():  # else another process was faster
