@@ -614,7 +614,7 @@ def test_choices_that_have_nothing_to_do_with_each_other_are_told_apart() -> Non
     results = [recorded(dict(planted), case) for case in some]
     failing = [one for one in results if one.outcome == "failed"]
     own = [[one for one in failing if one.matches == recorded({a: v}, one.case).matches] for a, v in planted]
-    strange = [replace(some[-1], matches=[]) for some in own]
+    strange = [replace(some[-1], matches=[Match(0, (0,))]) for some in own]  # which no choice predicts
     scorer = ChoiceScorer(Choices("cel"), [*results, *strange])
     for (axis, value), other, mine in zip(planted, planted[::-1], own, strict=True):
         doubt = _doubt(scorer, [], planted, mine[0], failing)
@@ -768,7 +768,7 @@ def test_a_cause_has_those_like_it_even_if_the_time_ends_later(monkeypatch: pyte
     def cut(*_: object) -> bool:
         raise DiagnosisStopped("stopped after 7 s")
 
-    monkeypatch.setattr(defects_module, "_suggest", lambda *_: None)
+    monkeypatch.setattr(defects_module, "_suggest", lambda *_: set())
     monkeypatch.setattr(defects_module, "_is_open", cut)
     monkeypatch.setattr(defects_module, "_settle_choices", lambda *_: [("seq", "next-from-left")])
     results = [one for one in map(first_of_sequence, cases()) if one.outcome in ("passed", "failed")][:14]
