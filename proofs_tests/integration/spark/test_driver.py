@@ -410,7 +410,7 @@ def described(df_describe: DataFrame, query: str, **given: Any) -> dict[str, str
         ("A ; B", {}, "tasks", "one task, in order, because the query has neither a key nor a window"),
         ("A ; B", {"output": "count"}, "tasks", "up to 3 chunks, each read once"),
         ("relative(A, B)", {"language": "event-expression"}, "tasks", "up to 3 chunks, each read twice"),
-        ("(A ; B) FILTER A.x < B.x", {"partition_by": "k"}, "evaluation", "gathered, up to 1000000 events, since"),
+        ("(A ; B) FILTER A.x < B.x", {"partition_by": "k"}, "evaluation", "gathered, up to 1000000 events, because"),
         ("A", {"on_error": "aside"}, "tasks", 'one: on_error="aside"'),
     ],
 )
