@@ -525,7 +525,7 @@ class Membership:
                 return self._checkers[id(phi)].passes(mu) and self.has(psi, mu, i, j)
             case cel.Start(psi) | cel.Strict(psi) | cel.Within(psi, _) | cel.PartitionBy(psi, _):
                 return self._admits(phi, sup(mu), i) and self.has(psi, mu, i, j)
-            case cel.Project() | cel.Narrowing():
+            case cel.Project() | cel.Preference():
                 return mu in self._over(phi, i, j)
             case cel.Or(left, right):
                 return self.has(left, mu, i, j) or self.has(right, mu, i, j)
