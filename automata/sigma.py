@@ -40,7 +40,7 @@ class GroupWindow:
     counted: Counter[Hashable] = field(default_factory=Counter)
 
     def add(self, time: Microseconds, position: int, what: tuple[Hashable, ...], width: int) -> None:
-        """Add an event, and drop the events that are too old."""
+        """Add an event, and drop the events more than `width` microseconds before it. what: the values that count."""
         self.events.append((time, position, what))
         self.counted.update(what)
         while time - self.events[0][0] > width:
@@ -57,10 +57,7 @@ def unsupported_rules(query: SigmaQuery) -> Unsupported | None:
             if rule.kind not in COUNTS:
                 return Unsupported(f"counting in one pass supports only {' and '.join(COUNTS)}, not {rule.kind}")
             if any(isinstance(part, SigmaCorrelation) for part in rule.rules):
-                return Unsupported(
-                    "counting in one pass supports only correlations of rules about one event, not of other "
-                    "correlations"
-                )
+                return Unsupported("counting in one pass does not support a correlation of other correlations")
     return None
 
 

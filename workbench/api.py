@@ -703,17 +703,19 @@ def near_misses(
     """Report how far each start of a match came: an event that takes the first step, and the steps that followed.
 
     The query is a sequence of single events, joined by `;` or `:`, with `+`, `{n}` and UNLESS around single events, in
-    windows, PARTITION BY and PER KEY; or a sequence in EQL. The report has the number of starts that reached each step,
-    and the events of the step's types that are left out, with the reason. It also has the first `limit` near misses,
-    the deepest first, and the number of the others. A near miss has the partial match, the missing step, and the event
-    that is the cause, if there is one. Warns as `match` does; with `strict`, warnings are errors.
+    windows, PARTITION BY and PER KEY; or a sequence in EQL. The report has for each step the number of starts that
+    reached it, and how many events of the right type cannot take the step, by reason. It also has the first `limit`
+    near misses, the deepest first, and the number of the others. A near miss has the partial match, the missing step,
+    and the event that is the cause, if there is one. Warns as `match` does; with `strict`, warnings are errors.
 
     >>> from cerify import near_misses
     >>> funnel = near_misses("A ; B WITHIN 10 seconds", [{"type": "A", "time": 0}, {"type": "B", "time": 12}])
-    >>> funnel.reached, funnel.misses[0].message
-    ((1, 0), 'event 1 takes the step B, 12 seconds after the start')
+    >>> funnel.reached
+    (1, 0)
+    >>> funnel.misses[0].message
+    'event 1 takes the step B, 12 seconds after the start'
 
-    Raises ParseError, IllFormed, InputError, Unsupported for any other query, BudgetExceeded.
+    Raises Unsupported for any other query; ParseError, IllFormed, InputError and BudgetExceeded as `match` does.
     """
     require_kind("budget", budget, Budget, "a cerify.Budget")
     with budget.timed():

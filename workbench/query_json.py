@@ -46,7 +46,7 @@ def query_of_json(obj: object, language: str) -> Any:
         except (TypeError, AttributeError, ValueError, KeyError, AssertionError) as error:  # a value of a wrong type
             raise InputError(f"the query: a field has a value of a wrong type: {error}") from None
     if again != tree:
-        raise InputError(f"the query: its text in {lang.title}, {text}, is parsed as another query")
+        raise InputError(f"the query: in {lang.title} it is {text}, and this text has a different tree; give that tree")
     return again  # unlike `tree`, it has the places of its parts in the text
 
 

@@ -125,8 +125,8 @@ class Pasted:
                 clause = with_days(clause, types_in(clause, S), *self.dialect.operands)
         if self.dialect.passes_null and (column := _navigated_null(clause, S)) is not None:
             message = (
-                f"{column.name} is NULL in some rows; FIRST and LAST skip such rows in {self.dialect.title}, but not "
-                "here, as in the standard"
+                f"{column.name} is NULL in some rows: in {self.dialect.title}, FIRST and LAST skip these rows, but "
+                "here they do not, as in standard SQL"
             )
             warnings.warn(QueryWarning(message, column.span), stacklevel=3)
         return PastedTable(self, clause, S, columns)

@@ -674,7 +674,7 @@ class EventChain:
 
 
 def chain_of(phi: cel.Formula) -> EventChain | None:
-    """Return the formula as a chain; None if it is not a chain."""
+    """Return the formula as a chain of single events; None if it is not such a chain."""
     runs = _runs(phi)
     return _guarded(phi) if runs is None else EventChain.join(runs)
 
@@ -748,7 +748,7 @@ def greatest_chain(phi: cel.Formula, operand: cel.Formula | None = None) -> Even
 
 
 def newest_chain(phi: cel.Formula) -> EventChain | None:
-    """Return the chain of `greatest_chain` or of `distinct_chain`; None if phi has neither."""
+    """Return the result of `greatest_chain`, or else of `distinct_chain`; None if both return None."""
     if not isinstance(phi, cel.Next | cel.Last):
         return None
     return greatest_chain(phi) or distinct_chain(phi)
@@ -790,7 +790,9 @@ def distinct_chain(phi: cel.Formula, operand: cel.Formula | None = None) -> Even
 
 
 def round_of_distinct(chain: EventChain, operand: cel.Formula) -> cel.Formula | None:
-    """Return the formula for one event of a `distinct_chain`, given the operand of its LAST.
+    """Return A, the formula for one event, for a chain such as LAST(A{3 DISTINCT [user]}); see `distinct_chain`.
+
+    operand: the operand of LAST, here A{3 DISTINCT [user]}.
 
     Return None if the events of the chain do not all have the same marks.
     """

@@ -418,7 +418,7 @@ def compile_core(phi: core.Formula, budget: Budget = Budget()) -> CEA:
     for x, span in looks_ahead(phi)[:1]:
         raise Unsupported(
             f"{x} may hold no event here, so the filter could depend on a later event. "
-            f"Define {x} on every path through the filtered formula",
+            f"Define {x} in every alternative of the filtered formula",
             span,
         )
     A = whole_stream(phi, budget)
@@ -443,7 +443,8 @@ def whole_stream(phi: core.Formula, budget: Budget = Budget()) -> CEA:
 def looks_ahead(phi: core.Formula) -> list[tuple[str, Span | None]]:
     """Return the variables in filters, with their spans, that may be bound to events after the end of a match.
 
-    These are variables that need not be bound in a match, nor in every rival with which a strategy compares the match.
+    These are variables that some alternative of the formula leaves unbound. Variables that the operand of `+`, NXT,
+    LAST or MAX defines must be bound inside it, because each round, and each match that is compared, defines them anew.
     Raises BudgetExceeded if phi is nested too deeply.
     """
     with depth_limited(phi.span):

@@ -360,7 +360,7 @@ class Determinized:
         return self._numbered(subset)
 
     def described(self) -> str:
-        """Return a phrase for messages: the automaton, with the size of the one that it is built from."""
+        """Return a phrase for messages: this automaton, with the size of the automaton before determinization."""
         return (
             f"the deterministic automaton built from one with {self.A.states} states and "
             f"{len(self.A.transitions)} transitions"
@@ -408,9 +408,11 @@ def conjunction(A: CEA, B: CEA, budget: Budget) -> CEA:
 
 
 def interleaving(A: CEA, B: CEA, budget: Budget) -> CEA:
-    """Build ALL: each operand runs on its own interval; one of the two begins at the start, and one ends at the end.
+    """Build ALL: a match is the union of a match of A and a match of B, on intervals that may differ.
 
-    An operand that may skip any event before its first mark needs no waiting state.
+    The interval of the union begins where the first of the two begins, and ends where the last one ends. So one operand
+    may wait before it begins, and one may end early; each gets extra states for that. An operand that may skip any
+    event before its first mark needs no waiting state.
     """
     waits_a, waits_b = not _skips_first(A), not _skips_first(B)
     A, B = _with_rests(A), _with_rests(B)

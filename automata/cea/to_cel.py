@@ -143,15 +143,15 @@ class Expressions:
         return self._make(CeaUnion(tuple(sorted(parts))), sum(self.sizes[e] for e in parts) + len(parts) - 1)
 
     def join(self, gap: bool, left: Expression, right: Expression) -> Expression:
-        """Build a sequence."""
+        """Build the sequence of two expressions; with `gap`, any events may come between them."""
         return self._make(Join(gap, left, right), self.sizes[left] + self.sizes[right] + 1)
 
     def repeated(self, gap: bool, part: Expression) -> Expression:
-        """Build an iteration of at least one round."""
+        """Build the part repeated one or more times; with `gap`, any events may come between the rounds."""
         return self._make(Repeated(gap, part), self.sizes[part] + 1)
 
     def through(self, gap: bool, before: Expression, loop: Expression | None, after: Expression) -> Expression:
-        """Build a sequence: `before`, then `loop` any number of times, then `after`."""
+        """Build a sequence: `before`, then `loop` any number of times, then `after`. gap: see `join`."""
         if loop is None:
             return self.join(gap, before, after)
         if (grown := self._grown(before, gap, loop)) is not None:
@@ -161,7 +161,7 @@ class Expressions:
         return self.join(gap, before, led)
 
     def then_maybe(self, gap: bool, before: Expression, loop: Expression | None) -> Expression:
-        """Build a sequence: `before`, then `loop` any number of times."""
+        """Build a sequence: `before`, then `loop` any number of times. gap: see `join`."""
         if loop is None:
             return before
         if (grown := self._grown(before, gap, loop)) is not None:

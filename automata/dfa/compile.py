@@ -299,8 +299,7 @@ def _side(side: Term, terms: Terms) -> Term:
 class Inlined:
     """An expression, the definitions that it uses, and its attribute variables that range over values.
 
-    visible: the variables of the text itself, which are the columns of the compatible tuples. local: those of the
-    inlined definitions.
+    visible: the variables in the text of the expression. local: the variables inside the definitions.
     """
 
     body: expr.Expression

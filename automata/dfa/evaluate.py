@@ -226,7 +226,7 @@ class TableRunner:
         return [array("q", positions) for positions in found]
 
     def can_still(self) -> list[bool]:
-        """Return for each expression whether it may take place at a future event."""
+        """Return for each expression whether there are further events after which it would take place."""
         return [q in states for q, states in zip(self.states, self._coaccessible, strict=True)]
 
     @cached_property

@@ -77,8 +77,9 @@ class ReadableExpressionEvaluator(Evaluator):
 
     @property
     def counters(self) -> Counters:
-        """Return the counters. states: the number of states of all automata. nodes: the number of choices of values
-        tracked; 0 without variables.
+        """Return the counters. states: the number of states of all automata.
+
+        nodes: the number of choices of values for the attribute variables that are followed; 0 without such variables.
         """
         automata = (self.automaton,) if isinstance(self.automaton, DFA) else self.automaton.automata.values()
         choices = len(self._machine) if isinstance(self._machine, ParametricMonitor) else 0

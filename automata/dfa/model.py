@@ -120,7 +120,7 @@ def require_first(event: Event, position: int) -> None:
 
 
 def late_start(position: int) -> InputError:
-    """Return the error for a start event at this position."""
+    """Return the error for a start event at this position, which is not the beginning of the history."""
     return InputError(
         f"event {position} is a {START} event; only the first event of a history may be one; if {START} is an ordinary "
         f"type here, read it by another name: --rename-type {START}=begin, in Python "

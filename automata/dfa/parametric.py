@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import product
@@ -35,7 +35,7 @@ from cerify.automata.dfa.compile import (
 from cerify.automata.dfa.evaluate import Classes, Positions, TableRunner, column
 from cerify.automata.dfa.model import DFA, digest, require_first
 from cerify.semantics.arguments import Budget
-from cerify.semantics.errors import BudgetExceeded, IllFormed, Unsupported
+from cerify.semantics.errors import BudgetExceeded, IllFormed, Span, Unsupported
 from cerify.semantics.event_expressions import syntax as expr
 from cerify.semantics.event_expressions.syntax import KindedValue, Relation, Row
 from cerify.semantics.events import Event, Schema, Stream
@@ -209,19 +209,23 @@ class ParametricMonitor:
         return array("q", [begin + i for i, event in enumerate(S) if self.push(event)])
 
     def tuples(self) -> list[tuple[KindedValue, ...]]:
-        """Return the choices of values for which the expression takes place at the last event."""
+        """Return the values of the variables for which the expression takes place at the last event."""
         visible = self.symbolic.visible
         keys = (key[:visible] for some in self._accepting() for key in some)
         return list(dict.fromkeys(tuple(v for v in key if v is not None) for key in keys))
 
     def state(self) -> list[tuple[list[list[str | Value] | None], States]]:
-        """Return the choices of values, each with the states of the automata, as JSON data for `resume`."""
+        """Return the current state as JSON data for `resume`.
+
+        It has a pair for each choice of values for the variables: the values (null for no value yet), and the states of
+        the automata.
+        """
         return [
             ([None if v is None else _encode_value(v) for v in key], group.states) for key, group in self._group.items()
         ]
 
     def resume(self, state: list[tuple[list[list[str | Value] | None], list[int]]], position: int) -> None:
-        """Continue with these choices at a position.
+        """Continue at a position with a state that the method `state` returned.
 
         Raises ValueError, TypeError or IndexError if the automata do not have these states; then nothing has changed.
         """
@@ -245,7 +249,10 @@ class ParametricMonitor:
 
     @property
     def states(self) -> frozenset[States]:
-        """Return the tuples of states that choices of values have, each once; a tuple has a state of each automaton."""
+        """Return the current states, without repetitions.
+
+        Each choice of values for the variables has a tuple with one state of each automaton.
+        """
         return frozenset(self._groups)
 
     def __len__(self) -> int:
@@ -274,8 +281,7 @@ class ParametricMonitor:
                 self._having[Y].setdefault(w, []).append(child)
             self._enter(child, self._group[key].states)
         if len(self._group) > self.budget.states:
-            names = ", ".join(self.symbolic.variables)
-            raise BudgetExceeded(f"there are more than {self.budget.states} choices of values for {names}")
+            raise _too_many_choices(self.symbolic.variables, self.budget)
 
     def _class(self, event: Event, key: Key, given: Mapping[int, list[KindedValue]]) -> int:
         """Return the class of the event for a choice; values that the event does not have count as unset."""
@@ -374,7 +380,7 @@ class Valued:
         self._last: tuple[tuple[type[TableRunner], tuple[Choice, ...]], TableRunner] | None = None
 
     def rows(self, S: Stream, evaluator: type[TableRunner] = TableRunner) -> frozenset[Row]:
-        """Return the rows (event, values) of the compatible tuples of a history.
+        """Return the pairs (position, values): the expression takes place at this event for these values.
 
         The values are those of the visible variables, in the order of their names. Raises Unsupported for a name whose
         definition has its own variables, InputError for a late start event, and BudgetExceeded.
@@ -389,7 +395,7 @@ class Valued:
         return frozenset(found)
 
     def events(self, S: Stream, evaluator: type[TableRunner] = TableRunner) -> frozenset[int]:
-        """Return the events of a history at which the expression takes place, for some values."""
+        """Return the positions in a history at which the expression takes place for some values of its variables."""
         return frozenset(e for e, _ in self.rows(S, evaluator))
 
     def automaton(self, choice: Choice) -> DFA:
@@ -415,10 +421,17 @@ class Valued:
                 if (v := event.get(name)) is not None:
                     seen[X].setdefault(kinded(v), e)
         if prod(map(len, seen)) > self.budget.states:
-            names = ", ".join(self.variables)
-            raise BudgetExceeded(f"there are more than {self.budget.states} choices of values for {names}", self.E.span)
+            raise _too_many_choices(self.variables, self.budget, self.E.span)
         earliest = (max(pairs, default=0) for pairs in product(*(since.values() for since in seen)))
         return dict(zip(product(*seen), earliest, strict=True))
+
+
+def _too_many_choices(variables: Sequence[str], budget: Budget, span: Span | None = None) -> BudgetExceeded:
+    return BudgetExceeded(
+        f"the events give more than {budget.states} combinations of values to {', '.join(variables)}; use a shorter "
+        "stream or fewer variables, or raise the budget",
+        span,
+    )
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -70,7 +70,7 @@ class KeyNumbers:
         self.pairs: dict[int, dict[int, int]] = {}
 
     def of_part(self, part: tuple[str, Value]) -> int:
-        """Return the number of a value; a new value gets the next number."""
+        """Return the number of a value, given as (kind, value); a new value gets the next number."""
         return self.parts.setdefault(part, len(self.parts) + 1)
 
     def of_values(self, values: list[Any], null: int, reading: EqlReading) -> list[int]:
@@ -134,7 +134,7 @@ class EqlColumns:
         self._names = set(table.column_names)
 
     def filter_rows(self, filter_: eql.EventFilter) -> Mask:
-        """Return which rows pass a filter. Raises Unsupported for a test of several fields."""
+        """Return which rows pass a filter. Raises Unsupported for a condition on several fields."""
         true, _ = self._truth(filter_.condition)
         return true if filter_.category is None else true & self._of_category(filter_.category)
 
@@ -218,7 +218,10 @@ class EqlColumns:
         names = list(dict.fromkeys(field.name for field in eql.fields_of(test)))
         asked = condition_test(test, self.reading)
         if len(names) > 1:
-            raise Unsupported("the compiled evaluator does not support a test of several fields", test.span)
+            raise Unsupported(
+                "the compiled evaluator does not support a condition on several fields; use evaluator='automaton'",
+                test.span,
+            )
         absent = asked(Event("", {}))
         columns = self._columns_of(names[0]) if names else []
         true, false = np.zeros(self.rows, np.bool_), np.zeros(self.rows, np.bool_)

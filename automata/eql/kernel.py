@@ -165,9 +165,9 @@ class _SlotColumns:
     def _require_in_order(self, times: Any, positions: Any) -> None:
         if self.lost != TIMELESS and (early := (times <= self.lost) & (times != TIMELESS)).any():
             raise InputError(
-                f"event {positions[int(early.argmax())]} comes too late: an earlier event has so much later a "
-                "time that partial matches were dropped. Sort the log by time, or use evaluator='denotational' for the "
-                "whole log"
+                f"event {positions[int(early.argmax())]} comes too late: an event before it has a much later time, so "
+                "the partial matches that it might complete have been dropped. Sort the log by time, or use "
+                "evaluator='denotational' for the whole log"
             )
 
 
@@ -250,7 +250,7 @@ class EqlColumnEvaluator(Evaluator):
 
     @property
     def counters(self) -> Counters:
-        """Return the number of events, 0 nodes, and the number of slots in use."""
+        """Return the number of events, 0 nodes, and as states the number of partial matches stored."""
         used = int(np.count_nonzero(self._slots.places[:, :, 0] >= 0)) if self._slots.steps else 0
         return Counters(self.position, 0, used)
 

@@ -143,8 +143,8 @@ class SlotMachine(Evaluator):
 
     A match is returned with the batch that completes it. If an event must be missing after the last step, a match is
     returned with the first event whose time is beyond the window. `tail` waits for the end of the log; so does every
-    other pipe if an event must be missing after the last step. Raises InputError for an event so late that it might
-    have needed a slot that has been dropped.
+    other pipe if an event must be missing after the last step. Raises InputError for an event so far out of order that
+    it might have needed a partial match that has been dropped.
     """
 
     STATE = "readable"
@@ -245,7 +245,7 @@ class SlotMachine(Evaluator):
         return found if len(found) < 2 else list(dict.fromkeys(found))  # two keys may have the same events
 
     def _end_sequences(self, program: SlotProgram, event: Event) -> None:
-        """Empty the places of each key that an event has at `until`."""
+        """Drop the pending sequences of each key that an event has at `until`."""
         for K in program.keys_at(program.until, event) if program.until is not None else ():
             if K in self._places:
                 self._places[K].pending = [None] * len(program.steps)
@@ -277,7 +277,7 @@ class SlotMachine(Evaluator):
         return ended.before is None or ended.before < time - program.window
 
     def _miss(self, program: SlotProgram, event: Event, time: Microseconds | None) -> None:
-        """Record an event of a missing step for its key."""
+        """Record, for each of its keys, an event that must be missing from matches."""
         for j, (before, step) in enumerate(program.missing):
             for K in program.keys_at(step, event):
                 if before > 0 and K not in self._places:
@@ -323,9 +323,9 @@ class SlotMachine(Evaluator):
     def _require_in_order(self, time: Microseconds | None) -> None:
         if time is not None and self._lost is not None and time <= self._lost:
             raise InputError(
-                f"event {self.position} comes too late: an earlier event has so much later a time that "
-                "partial matches were dropped. Sort the log by time, or use evaluator='denotational' for the whole "
-                "log"
+                f"event {self.position} comes too late: an event before it has a much later time, so the partial "
+                "matches that it might complete have been dropped. Sort the log by time, or use "
+                "evaluator='denotational' for the whole log"
             )
 
     # --- samples ------------------------------------------------------------------------------------------------------
@@ -398,7 +398,7 @@ class SlotMachine(Evaluator):
 
     @property
     def counters(self) -> Counters:
-        """Return the number of events, 0 nodes, and the number of slots in use."""
+        """Return the number of events, 0 nodes, and as states the number of partial matches stored."""
         used = sum(p is not None for at in self._places.values() for p in at.pending)
         return Counters(self.position, 0, used)
 

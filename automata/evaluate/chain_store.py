@@ -185,7 +185,7 @@ class EarliestStore(ChainStore):
         require((self.home[:, kernels.COUNT] < self._length).all(), "a count of places is too large")
 
     def compact(self, bound: int) -> NDArray[np.bool_]:
-        """Forget the keys without an event. Return for each key whether it still has an event."""
+        """Forget the keys without an event, whatever the bound. Return for each key whether it still has an event."""
         # No bound: without its earliest events a key would take later ones as the earliest, and report other matches.
         return super().compact(0)
 

@@ -206,7 +206,7 @@ class CompiledState(AutomatonEvaluator):
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """Return the number of events in each run of LAST(A{60} ; B) or a similar NXT; () for other formulas."""
+        """Return how many events each part of a chain takes: (60, 1) for LAST(A{60} ; B). () for other formulas."""
         runs = () if self.chain is None else self.chain.runs
         return tuple(length for _, length, _ in runs) if len(runs) <= MOST_RUNS else ()
 
@@ -278,8 +278,9 @@ class CompiledState(AutomatonEvaluator):
         self.store.members = self._members()
 
     def values_used(self) -> NDArray[np.bool_]:
-        """Return for each value number whether an event with the value is kept. Raises IndexError for a number that is
-        too large.
+        """Return which values of the attribute in DISTINCT a stored event has, as a mask over the numbers of values.
+
+        Raises IndexError if a stored event has a number that is too large.
         """
         from cerify.automata.evaluate.chain_store import ValuesStore
 
@@ -406,8 +407,9 @@ class CompiledEvaluator(CompiledState):
             yield from self.store.numbers(batch, self.transitions)
 
     def numbers(self, S: Stream) -> Iterator[tuple[int, int]]:
-        """Yield each position with matches, and their number. Go through the whole iterator, or events remain
-        unread.
+        """Read the next events; yield (position, number of matches) for each position with matches.
+
+        Go through the whole iterator, because it reads the events as it goes.
         """
         number, at = 0, -1
         for positions, numbers in self.tallies(S):

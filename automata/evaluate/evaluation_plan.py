@@ -171,12 +171,12 @@ def batch_scope(phi: Formula) -> Scope | Unsupported:
 
 
 def scope_of_counts(phi: Formula) -> Scope | None:
-    """Return the scope of LAST(...) if the windows and keys inside it can be moved outside; None for any other formula.
+    """Return the scope of LAST(...), with the windows and keys that stand inside it moved outside.
 
-    LAST takes the latest events. If the greatest of all matches fits in the window, it is also the greatest match in
-    the window. So a window inside LAST means the same as a window outside, except that a window inside skips events
-    without the measured value. The result is also None if the windows inside count other events than those outside,
-    such as only the events of a key.
+    Return None for any other formula, and if the windows inside count other events than those outside, such as only the
+    events of a key. Moving is correct because LAST takes the latest events: if its greatest match over all events fits
+    in the window, it is also the greatest match in the window. There is one difference: a window inside LAST skips
+    events without the measured value.
     """
     outer = take_off_windows(phi)
     if not isinstance(outer.core, cel.Preference):
@@ -336,7 +336,7 @@ class ResidualFilter:
     def from_condition(
         cls, condition: Condition, mark: Callable[[str], str] = lambda A: A, rounds: tuple[Colours, ...] = ()
     ) -> ResidualFilter:
-        """Return the filter of a condition, given the mark of each variable."""
+        """Return the filter of a condition. mark: a function from a variable to its mark; rounds: see this class."""
         variables = dict.fromkeys(A for atom in cel.atoms(condition) for A in _variables(atom))
         return cls(condition, {A: mark(A) for A in variables}, rounds)
 
@@ -632,9 +632,9 @@ class AutomatonPlan:
 
 @dataclass(frozen=True)
 class CheckedPlan:
-    """A formula by which candidates are checked, and the plan that finds the candidates.
+    """The plan of a formula that one automaton cannot evaluate: find possible matches, and check each.
 
-    refused: why one automaton cannot evaluate the formula.
+    candidates: the plan that finds the possible matches. refused: why one automaton cannot evaluate the formula.
     """
 
     phi: Formula
@@ -648,8 +648,9 @@ Collecting: TypeAlias = cel.AnyPreference | cel.Project | cel.In
 
 @dataclass(frozen=True)
 class CollectedPlan:
-    """An operator that needs all valuations of its operand over an interval. refused: why one automaton cannot evaluate
-    it.
+    """The plan of an operator, such as MAX, that needs all valuations of its operand over an interval at once.
+
+    operand: the plan of its operand. refused: why one automaton cannot evaluate it.
     """
 
     phi: Collecting
@@ -659,7 +660,10 @@ class CollectedPlan:
 
 @dataclass(frozen=True)
 class PerKeyPlan:
-    """PER KEY around a formula that one automaton cannot evaluate, and that formula's plan. refused: the reason."""
+    """PER KEY around a formula that one automaton cannot evaluate.
+
+    operand: the plan of this formula. refused: why one automaton cannot evaluate it.
+    """
 
     phi: cel.PerKey
     operand: EvaluationPlan
@@ -710,7 +714,7 @@ def evaluation_plan(phi: Formula, budget: Budget = Budget()) -> EvaluationPlan |
 
 
 def required_plan(phi: Formula, budget: Budget = Budget()) -> EvaluationPlan:
-    """Return the plan of `evaluation_plan`. Raises Unsupported for registered predicates, and BudgetExceeded."""
+    """Same as `evaluation_plan`, but raises Unsupported (for registered predicates) instead of returning it."""
     plan = evaluation_plan(phi, budget)
     if isinstance(plan, Unsupported):
         raise plan
@@ -726,7 +730,7 @@ def _one_variable(A: CEA) -> CEA:
 
 
 def rebinds(phi: cel.In) -> bool:
-    """Return whether the operand of IN may already bind events to the variable. The new binding then hides them."""
+    """Return whether the operand of IN may already bind events to the variable of IN, which then hides that binding."""
     return any(phi.variable in kind for kind in analyze_bindings(phi.phi).possible)
 
 

@@ -39,7 +39,7 @@ class NewestValues:
         self._count = count
 
     def add(self, value: Value, position: int, is_late: bool = False) -> None:
-        """Add the next event of the key."""
+        """Add the next event of the key. is_late: whether the event cannot be in a match."""
         name = value if value == value else (position,)
         gone = self.events.pop(name, None)
         self.events[name] = position  # last, so that the values are in the order of their newest events
@@ -172,7 +172,7 @@ class GreatestChains:
 
 
 def greatest_in_scope(scope: Scope, S: Stream) -> tuple[GreatestChains, Iterator[tuple[int, Chosen]]] | None:
-    """Return the matches of LAST or NXT of a chain that satisfy the windows and partitions around it.
+    """Return (chains, matches) for LAST or NXT of a chain: matches satisfy the windows and partitions around it.
 
     Return None for any other formula, and if the chain is `unordered`.
     """

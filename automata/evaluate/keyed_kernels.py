@@ -207,7 +207,7 @@ def compact_keyed(tree, rows, home, used, counters, bound):  # type: ignore[no-u
 
 @compiled
 def rows_fit(rows, home, stream, nodes):  # type: ignore[no-untyped-def]
-    """Return whether the compiled functions above could have written these rows and this `home`."""
+    """Return whether saved arrays are valid: whether the functions above could have written these rows and `home`."""
     for k in range(rows.shape[0]):
         if home[k, STREAM] > stream or home[k, ORIGIN] < -1 or home[k, ORIGIN] >= rows.shape[1]:
             return False
@@ -459,7 +459,8 @@ def last_of_runs(  # type: ignore[no-untyped-def]
 def list_runs(roots, lengths, kept, tree, events):  # type: ignore[no-untyped-def]
     """Write the positions of the matches that last_of_runs has found into the rows of events, int64 [R, n].
 
-    kept: the number of the first node of the tree.
+    roots: as last_of_runs returns them. lengths: the number of events of each run. kept: the number of the first node
+    that the tree still has, because earlier nodes have been removed.
     """
     for r in range(roots.shape[0]):
         x, node = events.shape[1] - 1, roots[r, 1] - kept

@@ -229,8 +229,9 @@ def update_lists(  # type: ignore[no-untyped-def]
     Return the index reached, the number of nodes and the number of roots.
 
     classes: int32 [n], the class c of each event, or -1 - c if a new stream begins with it. base: the position of the
-    first event. offset: base minus the position of the era. skip to busy: see TransitionTables. roots: int64 [R, 3], a
-    row (position, reference, number of complex events) for each completed list. scratch: see UnwindowedStore._scratch.
+    first event. offset: base minus the position from which nodes count (their era). skip to busy: see TransitionTables.
+    roots: int64 [R, 3], a row (position, reference, number of complex events) for each completed list. scratch: see
+    UnwindowedStore._scratch.
     """
     live, had, ran, made, code, ops, operations = scratch
     index, found, alive, mask = start, 0, 0, np.uint64(0)

@@ -74,7 +74,7 @@ class UnwindowedStore(MatchStore):
 
     @property
     def positions(self) -> NDArray[np.int64]:
-        """Return the position of each node (int64 [nodes]); for a union the position of its era."""
+        """Return the position of each node (int64 [nodes]); the number means nothing for a node that is no event."""
         eras = self.eras[np.searchsorted(self.eras[:, 0], np.arange(self.nodes), side="right") - 1, 1]
         positions: NDArray[np.int64] = eras + self.tree[POSITION, : self.nodes]
         return positions
@@ -153,8 +153,8 @@ class UnwindowedStore(MatchStore):
     def numbers(self, batch: EventBatch, transitions: TransitionTables) -> Iterator[Numbers]:
         """Read all events. Yield for each completed list, in order, its position and its number of matches.
 
-        If a number reaches CAP, the batch is counted again with Python's integers, starting from the last exact
-        numbers. Raises BudgetExceeded if there are none.
+        If a number might not fit in 64 bits (CAP), the batch is counted again with Python's integers, starting from the
+        numbers at its beginning. Raises BudgetExceeded if these are not exact either.
         """
         before = self.runs.tolist()
         base, known = self._exact
@@ -264,10 +264,10 @@ def in_windows(
 ) -> tuple[Numbers, int] | None:
     """Count the matches of events of one key without storing partial matches.
 
-    Return (numbers, state), or None if a number of matches is CAP or more. numbers: the positions with matches from
-    index `start` on, and the number of matches at each. state: the state of the run without marks before the event at
-    index `cut`. batch: events of one key, from the beginning of the window of the event at `start` on. unmarked: the
-    state of the run without marks before the first event, or -1.
+    Return (numbers, state), or None if a number of matches might not fit in 64 bits (CAP). numbers: the positions with
+    matches from index `start` on, and the number of matches at each. state: the state of the run without marks before
+    the event at index `cut`. batch: events of one key, from the beginning of the window of the event at `start` on.
+    unmarked: the state of the run without marks before the first event, or -1.
     """
     n, states = batch.classes.size, transitions.ended.size
     final = np.zeros(states, np.bool_)

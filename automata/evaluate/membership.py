@@ -127,7 +127,10 @@ class Spending:
         if self._left % STEPS == 0:
             check_time()
             if self._until is not None and time.monotonic() > self._until:
-                raise BudgetExceeded(f"cross-event filters took more than {self._budget.seconds} seconds")
+                raise BudgetExceeded(
+                    f"cross-event filters took more than {self._budget.seconds} seconds; use a shorter stream, or "
+                    "raise the budget"
+                )
 
 
 def _missing_bounds(plan: EvaluationPlan | None) -> str:
@@ -153,8 +156,8 @@ def _missing_bounds(plan: EvaluationPlan | None) -> str:
 class Round(NamedTuple):
     """The state of one filter in the current rounds of the iterations around it.
 
-    colours: for each iteration the colour of its current round; None if the path has not entered the iteration. bound:
-    the events of each variable in these rounds. failed: the atoms that are false for these events.
+    colours: for each iteration the mark of its current round (see ResidualFilter); None if the path has not entered the
+    iteration. bound: the events of each variable in these rounds. failed: the atoms that are false for these events.
     """
 
     colours: tuple[str | None, ...]
@@ -194,10 +197,10 @@ class CorrelatedFilterChecker:
         self.start: Rounds = tuple(check.start for check in self.checks)
 
     def extended(self, rounds: Rounds, position: int, marks: Marks) -> Rounds | None:
-        """Return the states of the filters after a match, built from its last event to its first, gets one earlier
-        event.
+        """Return the states of the filters after one more event of a match, or None if a filter fails.
 
-        Return None if a filter fails. Raises BudgetExceeded.
+        A match is built from its last event to its first, so this event is the earliest so far. rounds: the states
+        before. position, marks: of the event. Raises BudgetExceeded.
         """
         self.spend()
         found = []
@@ -209,7 +212,7 @@ class CorrelatedFilterChecker:
         return tuple(found)
 
     def passes(self, mu: Valuation) -> bool:
-        """Return whether a complete valuation, including its marks, satisfies the filters."""
+        """Return whether a valuation of a whole match, with the compiler's marks, satisfies the filters."""
         marks: dict[int, set[str]] = {}
         for A, p in mu:
             marks.setdefault(p, set()).add(A)
@@ -342,7 +345,10 @@ class ListNodes(NamedTuple):
 
 
 def in_reference(nodes: ListNodes, ref: int, checker: CorrelatedFilterChecker) -> Iterator[list[tuple[str, int]]]:
-    """Yield the complex events of a list of list_kernels that pass the filters, each as pairs (variable, position)."""
+    """Yield the complex events of a list that pass the filters, each as pairs (variable, position).
+
+    ref: the reference of the list, as list_kernels writes it.
+    """
     path: list[int] = []
     known = [checker.start]
     pending = [(ref, 0)]

@@ -427,8 +427,8 @@ SWEEP = 4096  # events between two searches for kept events that no future match
 def batch_plan(phi: cel.Formula, budget: Budget = Budget()) -> EvaluationPlan | Unsupported:
     """Return the plan for evaluation in batches: one automaton with checks, or operators around such a plan.
 
-    Return Unsupported, with the reason, for a formula whose candidates must be checked by its clauses, because the
-    clauses may look at any earlier part of the stream. Raises BudgetExceeded.
+    Return Unsupported, with the reason, if checking a match by the definition may need any earlier event. Raises
+    BudgetExceeded.
     """
     plan = evaluation_plan(phi, budget)
     inner: EvaluationPlan | Unsupported = plan

@@ -113,7 +113,7 @@ def strip_windows(phi: Formula) -> Scope | Unsupported:
 
 
 def take_off_windows(phi: Formula) -> Scope:
-    """Return the scope of `strip_windows`, even if windows remain inside the core."""
+    """Split a formula like `strip_windows`, but return a scope even if windows remain inside its core."""
     whole = phi
     events: list[int] = []
     key_events: list[int] = []

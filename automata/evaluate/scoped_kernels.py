@@ -35,8 +35,9 @@ LAST_BIT = 63
 
 @bare
 def reach_in_window(values, positions, old, width, begins, low):  # type: ignore[no-untyped-def]
-    """Write the first position in the window of each event into low, int64 [n]; the `old` events before have no place.
+    """Write the first position in the window of each new event into low, int64 [n].
 
+    The first `old` of the values belong to earlier events. Windows may begin at them, but nothing is written for them.
     Return the index of the first event in the window of the last one.
 
     values: uint64 or float64 [old + n], ascending in each stream, with a width of the same type; an infinite difference
@@ -396,7 +397,7 @@ def compact_scoped(tree, rows, slot, first, keys, used, counters, bound):  # typ
 
 @compiled
 def in_slots(rows, slot, first, keys, nodes):  # type: ignore[no-untyped-def]
-    """Return how many keys all slots have together; -1 if the compiled functions above cannot have written them."""
+    """Return how many keys all slots have together; -1 if the saved arrays are invalid."""
     members, outside = 0, 0
     taken = np.zeros(slot.size, np.bool_)
     for q in range(slot.size):

@@ -135,9 +135,7 @@ class ScopedEvaluation:
                     yield from series
 
     def is_spent(self, low: int) -> bool:
-        """Drop runs that begin before `low`; return whether the evaluation is then in the state at the beginning of a
-        stream.
-        """
+        """Drop partial matches that begin before `low`; return whether the state is then that of a new evaluation."""
         if self._reports_at_last_event:
             self._sweep(low)
         return self.unmarked == 0 and not any(self.T.values())
@@ -187,8 +185,9 @@ class KeyedEvaluation:
     ) -> None:
         """Read the next event. type_, key, low: as in ScopedEvaluation.push.
 
-        stream: the key to whose stream the event belongs, or None. overall: the earliest position at which a match that
-        ends here or later may begin, in the stream of any key. value: used only by ValuesEvaluation.
+        stream: the key of PER KEY, which names the stream that the event belongs to; None if it is in no stream. key:
+        the key of PARTITION BY inside this stream. overall: the earliest position at which a match that ends here or
+        later may begin, in the stream of any key. value: used only by ValuesEvaluation.
         """
         self.position += 1
         self._last = None
@@ -219,8 +218,8 @@ class KeyedEvaluation:
 class ValuesEvaluation:
     """LAST of events of one kind with different values, evaluated over the stream of each key.
 
-    It has the methods and attributes of KeyedEvaluation. automaton: the automaton of one event. parts: for each key its
-    newest events, and their types by position.
+    It has the methods and attributes of KeyedEvaluation. automaton: reads one event, and tells how it is marked if it
+    is of the kind. parts: for each key its newest events, and their types by position.
     """
 
     def __init__(self, automaton: Determinized, count: int) -> None:
@@ -397,7 +396,10 @@ def find_planned(plan: EvaluationPlan, S: Stream, output: Output, budget: Budget
 
 
 def greatest_planned(plan: EvaluationPlan, S: Stream) -> tuple[GreatestChains, Iterator[tuple[int, Chosen]]] | None:
-    """Return (chains, matches) for LAST or NXT of a chain that contains a window or DISTINCT; None for other plans."""
+    """Return (chains, matches) if the plan is LAST or NXT of a chain with a window or DISTINCT inside; else None.
+
+    matches: pairs of a position and the events of the match there.
+    """
     match plan:
         case PerKeyPlan(phi, CollectedPlan() as operand) if (counted := counted_in_scope(operand)) is not None:
             chain, scope = counted

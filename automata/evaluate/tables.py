@@ -416,7 +416,7 @@ def sorted_arrays(batches: Iterable[MatchBatch]) -> PositionArrays:
 
 
 class Enumeration:
-    """The state and the buffers of an enumeration in a compiled loop; the buffers grow as needed."""
+    """Lists complex events by a compiled loop, in chunks: has the place reached, and buffers that grow as needed."""
 
     def __init__(self, labelled: bool) -> None:
         self.path, self.marks = np.empty(1024, np.int64), np.empty(1024, np.int32)

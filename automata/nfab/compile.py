@@ -64,7 +64,7 @@ class EdgeTest:
 
 @dataclass(frozen=True, slots=True)
 class EdgeLayout:
-    """The tests on the edges of an automaton: its components and, for each, when which condition is tested.
+    """The plan of an automaton: its components in order, and the conditions to test on its edges (tests).
 
     strategies: the strategy of each variable. cuts: the variables that `!` follows. equivalences: pairs (attribute,
     whether it defines the partition).
@@ -82,7 +82,7 @@ class EdgeLayout:
 
 
 def match_layout(q: sase.SaseQuery) -> EdgeLayout:
-    """Return the layout of the automaton of a query without its negated components."""
+    """Return the components of a query that are not negated, with the conditions to test on their edges."""
     absent = {k.variable for k in q.pattern if k.negated}
     place = {k.variable: n for n, k in enumerate(q.pattern)}
     tests = []
@@ -97,10 +97,10 @@ def match_layout(q: sase.SaseQuery) -> EdgeLayout:
 
 
 def absence_layout(q: sase.SaseQuery, k: sase.Component) -> EdgeLayout:
-    """Return the layout of the automaton of a negated component; see `compile_absence`.
+    """Return a negated component, with the conditions to test on the edges of its automaton; see `compile_absence`.
 
-    Its tests are all conjuncts that mention the component, because all other identifiers are instantiated before it
-    begins.
+    These are all conjuncts of WHERE that mention the component. The automaton starts with a match of the other
+    components, so all other variables already have their events.
     """
     tests = [
         EdgeTest(p, mentioned, k.variable, edges_of(mentioned, k.variable), conjunct.underlined, conjunct.span)

@@ -128,7 +128,7 @@ class MatchArrays(NamedTuple):
         return len(self.offsets) - 1
 
     def those(self, some: NDArray[np.bool_]) -> MatchArrays:
-        """Return only the matches for which the mask `some` is true."""
+        """Return the matches for which `some` is true; it has a Boolean for each match."""
         lengths = np.diff(self.offsets)
         of = np.repeat(some, lengths)
         return MatchArrays(np.append(0, np.cumsum(lengths[some])), self.labels[of], self.events[of])
@@ -214,7 +214,7 @@ class NegatedComponents:
             self._rows *= 2
             if self._rows > 2 * self.budget.states:
                 raise BudgetExceeded(
-                    f"a negated component has more than {self.budget.states} partial series at a time; set a "
+                    f"the events of a negated component can be combined in more than {self.budget.states} ways; set a "
                     "shorter window, or raise the budget"
                 )
         self.inexact |= bool(numbers[op.ERROR] == op.INEXACT)
@@ -489,7 +489,7 @@ class CompiledBlockRunner:
 
     @property
     def kinds(self) -> dict[str, ValueType]:
-        """Return the kind of values of each column, as the first batch with events shows it."""
+        """Return the kind of values of each column, which the first batch with events determines; {} before that."""
         return {} if self._encoder is None else dict(self._encoder.kinds)
 
     def _stopped(self) -> list[int]:

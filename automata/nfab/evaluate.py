@@ -694,7 +694,7 @@ class BlockRunner:
         return sum(node.count for event in S for node in self.nodes(event))
 
     def nodes(self, event: Event) -> list[BufferNode]:
-        """Read one more event; return the last buffer nodes of the matches that it completes.
+        """Read one more event; return for each match that it completes the buffer node of its last selected event.
 
         Negated components may forbid some of these matches; `list_matches` leaves them out.
         """
@@ -728,7 +728,7 @@ class BlockRunner:
         return self._found
 
     def end(self) -> list[BufferNode]:
-        """End the stream; return the last buffer nodes of the matches that this completes."""
+        """End the stream; return for each match that this completes the buffer node of its last selected event."""
         self._found = [node for nodes in self._withheld.values() for node in nodes]
         last = self.plan.states[-1]
         if last.stops_at_end:

@@ -476,11 +476,11 @@ def completes(  # type: ignore[no-untyped-def]
     begin, end, s, side, first, last, base, following, times, bits, data, plan, work, match, now, then, numbers, scale,
     width, closed,
 ):  # fmt: skip
-    """Return 1 if a series of a negated component that begins at event `begin` is complete before event `end`.
+    """Return 1 if events of a negated Kleene plus, from event `begin` on, satisfy its conditions before event `end`.
 
-    Return 0 if there is no such series, and -1 if more series are under way than `now` and `then` have rows for. s: the
-    first state of the component. Events of other partitions are skipped: if a strategy forbids that, there is only one
-    partition.
+    Return 0 if no series of events does, and -1 if more partial series must be followed than `now` and `then` have rows
+    for. s: the first state of the component. Events of other partitions are skipped: if a strategy forbids that, there
+    is only one partition.
     """
     more = s + 1
     place = more * op.WIDTH

@@ -442,7 +442,7 @@ class Runs:
                 raise TypeError(f"{f} is not a formula")
 
     def selected(self, now: NfabConfiguration) -> Bindings:
-        """Return the buffer extended by the current event."""
+        """Return the buffer with the current event added; the variable of the current state binds it."""
         return selected(now, now.state.variable)
 
     def _check(self, made: int) -> None:
@@ -455,7 +455,7 @@ class Runs:
 
 
 def selected(now: NfabConfiguration, variable: str) -> Bindings:
-    """Return the buffer with the current event as the next one of the variable."""
+    """Return the buffer with the current event added as the last one that the variable binds."""
     match now.buffer:
         case (*before, (last, positions)) if last == variable:
             return (*before, (variable, (*positions, now.at)))
@@ -492,9 +492,10 @@ def present(q: sase.SaseQuery, k: sase.Component, M: Bindings, runs: Runs) -> bo
 
 
 def accepted(own: Runs, M: Bindings, starts: Iterable[int], scope: list[int]) -> bool:
-    """Return whether the automaton of a negated component accepts events of its scope.
+    """Return whether the events in the scope of a negated component have a match of this component, given the match M.
 
-    own: the runs of this automaton. starts: the positions at which these events may begin.
+    own: the runs of the component's automaton. starts: the positions at which the events may begin. scope: the
+    positions that they may have.
     """
     inside = frozenset(scope)
 
@@ -577,9 +578,9 @@ def bindings(
     budget: Budget = Budget(),
     operations: Operations = NO_OPERATIONS,
 ) -> set[Bindings]:
-    """Return the buffers of accepting runs, except those with events of a negated component in its scope.
+    """Return the matches of a query, as bindings of its variables, by following the runs of its automaton one by one.
 
-    Raises BudgetExceeded.
+    A match is left out if a negated component forbids it; see `present`. Raises BudgetExceeded.
     """
     runs = Runs(compile_query(q, reading), S, reading, budget, operations)
     absences = [k for k in q.pattern if k.negated]

@@ -291,7 +291,7 @@ class Programs:
         return TypedCode([(op.REGISTER, self.register(RANKED[a.function], variable, a.name, k) + k - 1)], of)
 
     def compared(self, comparator: pred.Comparator, left: TypedCode | None, right: TypedCode | None) -> Code:
-        """Return the code of a comparison."""
+        """Return code that compares two terms; FALSE if one has no value or their kinds cannot be compared."""
         numbers = {"int", "float"}
         if left is None or right is None or (left.kind != right.kind and not {left.kind, right.kind} <= numbers):
             return [(op.FALSE, 0)]

@@ -90,7 +90,10 @@ class PartitionedTable:
 
     @classmethod
     def from_stream(cls, q: MatchRecognize, S: Stream) -> PartitionedTable:
-        """Divide and order the table of a stream by a clause, which must name columns as the table does."""
+        """Divide the rows of a stream by PARTITION BY of a clause, and sort them by its ORDER BY.
+
+        The clause must write the names of columns as the table has them, in upper and lower case.
+        """
         table = cls(S, None, np.array([0, len(S)] if len(S) else [0], np.int64))
         order = table._sorted(q.order)
         if not q.partition:
@@ -108,7 +111,7 @@ class PartitionedTable:
 
     @cached_property
     def positions(self) -> NDArray[np.int64]:
-        """Return the position of each row in the table."""
+        """Return, for each row in the order of the partitions, its position in the original table."""
         return np.arange(len(self.S)) if self.order is None else self.order
 
     @cached_property

@@ -260,7 +260,8 @@ def searched_pattern(q: MatchRecognize) -> rows.Pattern:
 def last_place(q: MatchRecognize) -> int:
     """Return the index of a frame's last row, counted from 0.
 
-    If frames have no end, return the index of the first row from which on conditions treat all rows in the same way.
+    If frames have no end, return the greatest offset of a PREV in the conditions. For rows from this index on, no PREV
+    reaches before the frame, so conditions treat them all in the same way.
     """
     if q.window is None:
         return 0
@@ -402,7 +403,7 @@ def truths(e: rows.Expression, variable: str, columns: Columns, length: int) -> 
 
 
 def value_in(e: rows.Expression, variable: str, columns: Columns, r: int, length: int) -> Nullable:
-    """Return the value of an expression in the row r, which may be outside of the partition."""
+    """Return the value of an expression in row r; NULL outside of the partition. variable: the label of the row."""
     match e:
         case rows.RowColumn(name):
             return columns[name][r] if name in columns and 0 <= r < length else None

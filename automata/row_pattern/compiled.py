@@ -279,7 +279,10 @@ class MatchRows:
         self.places = np.where(seen, self.labelled[self.ends - 1], self.begins) if q.window is None else self.searched
 
     def measure(self, e: rows.Expression) -> pa.Array | None:
-        """Return the values of a measure; None if no column can hold them (several types, or beyond 64 bits)."""
+        """Return the values of a measure in the output rows as a column.
+
+        Return None if no column can hold them (several types, or beyond 64 bits).
+        """
         try:
             return self._spread(self._value(e), len(self.of))
         except (Inexact, SeveralTypes, pa.ArrowException):

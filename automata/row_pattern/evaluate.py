@@ -134,7 +134,7 @@ class Lookahead:
         return next(possible, None)
 
     def possible(self, ways: Sequence[Way], r: int, at_start: bool = False) -> Iterator[Way]:
-        """Yield the ways at row r that can be completed."""
+        """Yield those of the transitions (ways) that can be taken at row r and may then lead to a complete match."""
         at_end = r == self.length
         for way in ways:
             held = (at_start or not way.start) and (at_end or not way.end)
@@ -199,7 +199,10 @@ Register: TypeAlias = FrameRows | Number | Folded | RowLabels | NumberRegister
 
 
 class RowRegisters:
-    """The registers with all that conditions use of earlier rows of a match. A view is a tuple of their values."""
+    """The values that conditions need of earlier rows of a match, each in a register.
+
+    A view is a tuple of the values of all registers.
+    """
 
     def __init__(
         self, conditions: Iterable[rows.Expression], unions: Mapping[str, frozenset[str]], columns: Columns, length: int
@@ -217,13 +220,13 @@ class RowRegisters:
         self.registers = tuple(registers)
 
     def initial(self, number: int) -> View:
-        """Return the view before the first row of the match with this number."""
+        """Return the view (values of all registers) before the first row of the match with this number."""
         self.number = number
         begin: dict[type[Register], Any] = {Number: 0, NumberRegister: number}
         return tuple(begin.get(type(one), ()) for one in self.registers)
 
     def after(self, v: View, r: int, label: str) -> View:
-        """Return the view after row r gets a label."""
+        """Return the view (values of all registers) after row r gets a label. v: the view before row r."""
         return tuple(self._step(one, state, r, label) for one, state in zip(self.registers, v, strict=True))
 
     def value(self, e: rows.Expression, v: View, r: int, label: str) -> Nullable:
@@ -334,7 +337,10 @@ class RowRegisters:
 
 
 def inner_of(e: rows.Physical) -> rows.Logical:
-    """Return the FIRST or LAST inside PREV or NEXT, from whose row they count; LAST if the text has neither."""
+    """Return the operand of PREV or NEXT as FIRST or LAST of a column; their offset counts from the row of the operand.
+
+    PREV(A.x) means PREV(LAST(A.x)).
+    """
     return e.argument if isinstance(e.argument, rows.Logical) else rows.Logical("LAST", e.argument)
 
 
@@ -345,7 +351,8 @@ def _labelled(e: rows.Expression) -> bool:
 def nth(function: str, offset: int, there: Sequence[tuple[int, str | None]]) -> tuple[int, str | None] | None:
     """Return the row, with its label, to which FIRST or LAST refers; None if there is none.
 
-    there: the rows of its variables. offset: how many rows to go on from the first, or back from the last.
+    function: "FIRST" or "LAST". there: the rows of the match that have one of its variables, with their labels, in
+    order. offset: how many of these rows to go on from the first one, or back from the last one.
     """
     if offset >= len(there):
         return None
@@ -692,7 +699,10 @@ class RowPartition:
 
 
 def numbered(A: Automaton, at: int, places: Sequence[int], states: Sequence[int], number: int) -> NumberedMatch:
-    """Return a match, reported at the position `at`, given the places and states of its rows."""
+    """Return a match as positions and bindings.
+
+    at: the position at which it is reported. places, states: the position and the state of each of its rows.
+    """
     bound: dict[str, list[int]] = {}
     for place, state in zip(places, states, strict=True):
         bound.setdefault(A.variables[state], []).append(place)
@@ -791,7 +801,10 @@ taken the row in this state. cut: a preferred thread is complete.
 
 @dataclass(frozen=True)
 class Thread:
-    """A thread: the states of its rows so far, the ways to try next, and whether it is complete."""
+    """A partial labelling of a match: the states of its rows so far, the transitions to try at the next row (ways).
+
+    complete: whether these rows already form a match.
+    """
 
     states: tuple[int, ...]
     ways: tuple[Way, ...]
@@ -832,9 +845,9 @@ class ThreadSimulation:
     length: int
 
     def layers(self, s: int) -> Iterator[Layer]:
-        """Search for the match that starts at row s; yield a layer for each row until no thread is left.
+        """Search for the match that starts at row s, row by row; yield what was tried at each row (see Layer).
 
-        The first layer is before row s and has no attempts.
+        The first layer yielded is the state before row s. The search ends when no thread is left.
         """
         begin = self._thread((), self.automaton.first, s, s == 0)
         layer = Layer(s, (), (begin,) if begin.ways else (), () if begin.complete else None)

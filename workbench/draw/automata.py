@@ -149,7 +149,10 @@ def predicate_text(P: Predicate, level: int = 0) -> str:
 
 
 def types_text(alphabet: Alphabet, types: frozenset[int], every: Iterable[int]) -> Iterator[str]:
-    """Yield alternatives that describe a set of event types. every: the types that are possible."""
+    """Yield texts for the edge that a set of event types takes, such as "any event" or "all but A, B", or each type.
+
+    every: the types that are possible.
+    """
     every = frozenset(every)
     starts = frozenset(alphabet.starts) & every
     if starts and (

@@ -80,7 +80,7 @@ class Cut:
     days: tuple[date, date] | None = None
 
     def cut_table(self, table: pa.Table) -> Stream:
-        """Return the substream of the table of all events."""
+        """Return the events of the table that belong to this substream, as a stream. table: all events."""
         keep = pc.is_in(table[TYPE], pa.array(self.types, pa.string()))
         if self.origin is not None:
             keep = pc.and_(keep, pc.equal(table["origin"], self.origin))
@@ -397,7 +397,8 @@ class DemoFinding:
 def find(example: DemoQuery, table: pa.Table, engine: Runner | None = None) -> DemoFinding:
     """Evaluate an example over the table of all events, and check it on samples with the other evaluators.
 
-    `seconds` of the result is the time in which the automaton reads the substream and counts all matches.
+    table: all events, from which the example selects some (its Cut). engine: a second engine to run on the samples.
+    `seconds` of the result is the time in which the automaton reads the selected events and counts all matches.
     """
     stream, phi = example.cut.cut_table(table), parse(example.query)
     started = time.perf_counter()

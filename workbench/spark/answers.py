@@ -171,7 +171,7 @@ class Reader(ABC):
 
     @abstractmethod
     def answer_rows(self, rows: RowsOfKeys) -> list[pa.Table]:
-        """Return the rows of the answer that some rows complete."""
+        """Read the next rows of the input; return the rows of the answer that they complete."""
 
     @abstractmethod
     def finish(self) -> list[pa.Table]:
@@ -190,7 +190,7 @@ class OneByOne(Reader):
         self._failed = False
 
     def answer_rows(self, rows: RowsOfKeys) -> list[pa.Table]:
-        """Return the rows of the answer that some rows complete."""
+        """Read the next rows of the input; return the rows of the answer that they complete."""
         numbers = list(range(len(rows.firsts)))
         found = self._read_whole(rows, 1 if rows.before else 0, len(numbers) - 1)
         if found:
@@ -289,7 +289,7 @@ class Together(Reader):
         self._last: dict[str, pa.Array] | None = None  # the key of the last stream
 
     def answer_rows(self, rows: RowsOfKeys) -> list[pa.Table]:
-        """Return the rows of the answer that some rows complete."""
+        """Read the next rows of the input; return the rows of the answer that they complete."""
         if not rows.firsts.size:
             return []
         if rows.ids is not None:

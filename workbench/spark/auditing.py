@@ -112,9 +112,9 @@ def sampled(verdicts: DataFrame, keys: Sequence[str], size: int) -> list[dict[st
 
 
 def beside(rows: Sequence[Mapping[str, Any]], reported: DataFrame, keys: Sequence[str]) -> list[dict[str, Any]]:
-    """Return some reports, right or wrong, of each key that occurs in `rows`, which are verdicts.
+    """Return a sample of the engine's reports, right or wrong, for each key that occurs in some verdicts.
 
-    The results have the columns of verdicts.
+    rows: these verdicts. The result has rows with the same columns.
     """
     wanted = {tuple(row[name] for name in keys) for row in rows}
     some = reported
@@ -129,7 +129,7 @@ def beside(rows: Sequence[Mapping[str, Any]], reported: DataFrame, keys: Sequenc
 
 
 def rightly_reported(reported: DataFrame, verdicts: DataFrame, keys: Sequence[str]) -> list[dict[str, Any]]:
-    """Return some correct reports of all keys: those that no verdict is about. They have the columns of verdicts."""
+    """Return a sample of the correct reports, which no row of `verdicts` calls wrong, as rows with the same columns."""
     names = [*keys, "at", "events"]
     well = reported.select(*map(column, keys), "at", _in_order("events")).dropna(subset=names)
     wrong = verdicts.select(*map(column, keys), F.col("reported_at").alias("at"), "events")

@@ -508,7 +508,10 @@ class Tally:
     kept: dict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))
 
     def count(self, part: PlanShare, evaluator: str | None, output: str | None, verdict: Verdict) -> None:
-        """Add a verdict; a verdict without an evaluator is about the whole case."""
+        """Add the verdict on an evaluator's matches with this output; without an evaluator, on the whole case.
+
+        part: the share of the campaign (language and profile) to which the case belongs.
+        """
         reason = verdict.detail[:200] if verdict.outcome == "unsupported" and evaluator else None
         key = (part.language, part.profile, evaluator, output, verdict.outcome, reason)
         self.cases[key] += 1

@@ -312,7 +312,7 @@ class ChunkRun(SparkRun):
 
     @property
     def reaches(self) -> int:
-        """Return the least position that a match not yet reported by the run may have."""
+        """Return a lower bound for the positions of the events in all matches that are still to be reported."""
         return self._run.reaches
 
     def _select_own(self, table: pa.Table) -> pa.Table:
@@ -599,8 +599,9 @@ class Effect:
     reports: tuple[int, ...]
 
     def after(self, runs: Runs) -> tuple[Runs, int]:
-        """Return the runs after the chunk, given the number of runs in each state before it, and the number
-        of matches.
+        """Return (after, matches): the number of runs in each state after the chunk, and the matches reported in it.
+
+        runs: the number of runs in each state before the chunk.
         """
         found: dict[int, int] = {}
         for p, number in runs.items():

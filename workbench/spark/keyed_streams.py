@@ -342,7 +342,10 @@ class ResumableWindow(Resumable):
         return self._first + (0 if self._rows is None else self._rows.num_rows)
 
     def push(self, table: pa.Table, classes: Classes | None = None) -> pa.Table:
-        """Read events and return their matches. With `ahead`, return no matches: `settle` returns them."""
+        """Read events and return the matches that they complete.
+
+        If later events may show that a match is none (`ahead`), return no matches: `settle` returns them.
+        """
         before = 0 if self._rows is None else self._rows.num_rows
         self._rows = table if self._rows is None else pa.concat_tables([self._rows, table])
         if self._ahead is not None:

@@ -59,9 +59,7 @@ class SparkRun(ABC):
 
     @property
     def ascending(self) -> Mapping[str, bool]:
-        """Return a mapping from each attribute whose values must not decrease to a Boolean: must every event
-        have it?
-        """
+        """Return the attributes whose values must not decrease; True for an attribute that every event must have."""
         return {}
 
     def finish(self) -> pa.Table:
@@ -74,7 +72,7 @@ class SparkRun(ABC):
 
     @property
     def reaches(self) -> int:
-        """Return a bound: all positions in matches that are still to be reported are at least this."""
+        """Return a lower bound for the positions of the events in all matches that are still to be reported."""
         return 0
 
 

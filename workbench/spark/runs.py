@@ -173,14 +173,12 @@ class Concatenated(ABC):
 
     @property
     def reaches(self) -> int:
-        """Return a bound: all positions in matches that are still to be reported are at least this."""
+        """Return a lower bound for the positions of the events in all matches that are still to be reported."""
         return 0
 
     @property
     def ascending(self) -> Mapping[str, bool]:
-        """Return a mapping from each attribute whose values must not decrease to a Boolean: must every event
-        have it?
-        """
+        """Return the attributes whose values must not decrease; True for an attribute that every event must have."""
         return {}
 
 
@@ -191,7 +189,7 @@ class ConcatenatedCel(Concatenated):
         self._evaluator, self.position = evaluator, 0
 
     def classes(self, table: pa.Table) -> Classes:
-        """Return the classes of events by the predicates of the automaton."""
+        """Return the class of each event; events of one class satisfy the same predicates of the automaton."""
         return self._evaluator.classes(Stream.from_table(table))
 
     def matches(self, rows: RowsOfKeys, failures: Failures) -> Iterator[MatchBatch]:
@@ -225,12 +223,15 @@ class ConcatenatedCel(Concatenated):
 
     @property
     def reaches(self) -> int:
-        """Return the position at which the windows begin; 0 if a match may be reported after its last event."""
+        """Return the first position in the current windows; later matches contain no earlier one.
+
+        Return 0 if a match may be reported after its last event.
+        """
         return reaches(self._evaluator)
 
     @property
     def ascending(self) -> Mapping[str, bool]:
-        """Return the attributes of windows on values, each with False: an event need not have the attribute."""
+        """Return the attributes of windows on values, each with False, because an event may lack the attribute."""
         return dict.fromkeys((window.attribute for window in self._evaluator.range_windows), False)
 
 
@@ -240,7 +241,10 @@ def streams_of(first: Longs, positions: Longs | int) -> Longs:
 
 
 def reaches(E: CompiledCelEvaluator) -> int:
-    """Return the position at which the windows begin; 0 if a match may be reported after its last event."""
+    """Return the first position in the current windows; later matches contain no earlier one.
+
+    Return 0 if a match may be reported after its last event.
+    """
     if not E.reports_at_last_event:
         return 0
     windows = [int(window.positions[0]) for window in E.range_windows if window.positions.size]
@@ -257,7 +261,7 @@ class ConcatenatedExpression(Concatenated):
         self._evaluator, self._states, self.position = evaluator, [0], 0
 
     def classes(self, table: pa.Table) -> Classes:
-        """Return the class of each event: its number among the letters of the automaton."""
+        """Return the class of each event; the automaton does not distinguish events of one class."""
         return self._evaluator.classes.of_stream(Stream.from_table(table))
 
     def matches(self, rows: RowsOfKeys, failures: Failures) -> Iterator[MatchBatch]:
@@ -342,7 +346,7 @@ class CelRun(SparkRun):
 
     @property
     def ascending(self) -> Mapping[str, bool]:
-        """Return the attributes of windows on values, each with False: an event need not have the attribute."""
+        """Return the attributes of windows on values, each with False, because an event may lack the attribute."""
         return dict.fromkeys((window.attribute for window in self._evaluator.range_windows), False)
 
     def count(self, table: pa.Table, classes: Classes | None = None) -> int:
@@ -350,12 +354,15 @@ class CelRun(SparkRun):
         return self._evaluator.tally(Stream.from_table(table), classes)
 
     def classes(self, table: pa.Table) -> Classes:
-        """Return the classes of events by the predicates of the automaton."""
+        """Return the class of each event; events of one class satisfy the same predicates of the automaton."""
         return self._evaluator.classes(Stream.from_table(table))
 
     @property
     def reaches(self) -> int:
-        """Return the position at which the windows begin; 0 if a match may be reported after its last event."""
+        """Return the first position in the current windows; later matches contain no earlier one.
+
+        Return 0 if a match may be reported after its last event.
+        """
         return reaches(self._evaluator)
 
 
@@ -397,7 +404,7 @@ class ExpressionRun(SparkRun):
         return len(self._find_positions(table, classes))
 
     def classes(self, table: pa.Table) -> Classes:
-        """Return the class of each event: its number among the letters of the automaton."""
+        """Return the class of each event; the automaton does not distinguish events of one class."""
         return self._evaluator.classes.of_stream(Stream.from_table(table))
 
     def _find_positions(self, table: pa.Table, classes: Classes | None) -> pa.Array:
@@ -495,8 +502,8 @@ class SaseRun(SparkRun):
         rows.add(Stream.from_table(table))
         if len(rows) - rows.start > EVENTS:
             raise BudgetExceeded(
-                f"without WITHIN, or within so long a window, more than {EVENTS} events of a key would be kept for "
-                "RETURN; set a shorter window, or count the matches"
+                f"RETURN needs the events of matches, and more than {EVENTS} events of a key would be kept for it; set "
+                "a shorter window by WITHIN, or count the matches"
             )
         return known
 

@@ -665,7 +665,7 @@ def test_what_is_refused() -> None:
     with pytest.raises(Unsupported, match="Give the stream a schema"):
         symbolic(parse("prior(a(I), b(I))"), {})
     many = history_expressions(" ".join(f"a({n}) b({n})" for n in range(9)))
-    with pytest.raises(BudgetExceeded, match="more than 50 choices of values for I, J"):
+    with pytest.raises(BudgetExceeded, match="more than 50 combinations of values to I, J"):
         collected(parse("q(I, J) := prior(a(I), b(J))"), many, Budget(states=50))
     with pytest.raises(BudgetExceeded, match="more than 30 compatible tuples"):
         collected(parse("q(I, J) := prior(a(I), b(J))"), many, Budget(matches=30))

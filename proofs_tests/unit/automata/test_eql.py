@@ -91,7 +91,7 @@ def test_numbers_of_keys_that_are_too_old_are_given_up(monkeypatch: pytest.Monke
         ("sample by x [A where true] [B where true]", "support samples"),
         ("sequence with maxspan=1s [A where true] ![B where true]", "missing events"),
         ("sequence [A where true] with runs=70", "at most 62 steps"),
-        ("A where x + y == 3", "a test of several fields"),
+        ("A where x + y == 3", "a condition on several fields"),
     ],
 )
 def test_what_it_does_not_carry_is_said(query: str, reason: str) -> None:
