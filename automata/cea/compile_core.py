@@ -418,7 +418,7 @@ def compile_core(phi: core.Formula, budget: Budget = Budget()) -> CEA:
     for x, span in looks_ahead(phi)[:1]:
         raise Unsupported(
             f"{x} may hold no event here, so the filter could depend on a later event. "
-            f"Define {x} in every alternative of the filtered formula",
+            f"Write AS {x} in every alternative of the filtered formula and outside +",
             span,
         )
     A = whole_stream(phi, budget)
