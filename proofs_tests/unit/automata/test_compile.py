@@ -143,7 +143,7 @@ def test_what_looks_ahead_is_said_at_the_end() -> None:
     """A filter on a variable that nothing binds, or that the rivals of a strategy choose anew."""
     for query in ("A AS x FILTER y[a = 1]", "A AS x ; NXT((A AS x OR B AS y) FILTER x[a = 1]) ; B AS z"):
         phi = parse_core(query)
-        with pytest.raises(Unsupported, match=r"depend on a later event. Define [xy] on every path") as e:
+        with pytest.raises(Unsupported, match=r"depend on a later event. Write AS [xy] in every alternative") as e:
             compile_core(phi)
         assert e.value.span is not None
         assert query[e.value.span.start : e.value.span.end] in ("y[a = 1]", "x[a = 1]")
