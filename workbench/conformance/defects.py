@@ -363,10 +363,10 @@ def _suggest(
         judge.climb()
     climbed = judge.climbed
     choices.watch, choices.unconfirmed = peeler.watch, len(climbed)
+    inquiry = Inquiry(peeler, choices, min(failing, key=_cost).case)
     with _stopping(peeler):
         stands = judge.confirm(climbed)
         choices.watch = peeler.watch.part(EARLY if asks else 1.0)
-        inquiry = Inquiry(peeler, choices, min(failing, key=_cost).case)
         for _ in range(CLIMBS if asks else 0):
             for choice in climbed:  # which perhaps only right answers show so far
                 if choice not in stands:
@@ -379,6 +379,7 @@ def _suggest(
         choices.settled, choices.unconfirmed = stands, 0
         choices.alike |= {choice: tuple(judge.alike(choice, stands)) for choice in stands}
         explained = {one.case.id for one in failing if stands and choices.reproduces(stands, one)}
+    choices.asked += inquiry.asked  # no question is asked twice, so `_standing` judges by these answers, too
     choices.watch = peeler.watch
     return explained
 
@@ -469,15 +470,16 @@ def _standing(
     inquiry = Inquiry(peeler, choices, kernels[0].origin.case)
     smallest = [kernel.result for kernel in kernels]
     asks = choices.language in STAGES
-    stands = _settle_choices(inquiry, kernels, failing, choices, answered) if asks else list(choices.settled)
-    judge = ChoiceScorer(choices, [*answered, *smallest, *inquiry.asked], _unexplained(choices, stands, kernels))
+    told = [*answered, *choices.asked]
+    stands = _settle_choices(inquiry, kernels, failing, choices, told) if asks else list(choices.settled)
+    judge = ChoiceScorer(choices, [*told, *smallest, *inquiry.asked], _unexplained(choices, stands, kernels))
     choices.alike |= {choice: tuple(judge.alike(choice, stands)) for choice in stands}  # if time runs out below
     choices.settled = stands or choices.settled
     if _is_open(choices, stands, smallest):
         found, likely, unfit = inquiry.identify() if asks else ([[choice] for choice in judge.climb()], [], [])
         further = [alike[0] for alike in found]
         unexplained = _unexplained(choices, further, kernels)
-        judge = ChoiceScorer(choices, [*answered, *smallest, *inquiry.asked], unexplained, unfit)
+        judge = ChoiceScorer(choices, [*told, *smallest, *inquiry.asked], unexplained, unfit)
         further = [_least_contradicted(judge, alike, further) for alike in found]
         choices.nearly.append([*further, *likely])
         if asks:

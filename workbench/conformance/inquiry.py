@@ -240,4 +240,7 @@ class Inquiry:
 
     def _again(self, judge: ChoiceScorer, chosen: Sequence[Choice]) -> list[Choice]:
         judge.add(self.asked)
-        return judge.confirm(chosen)
+        stands = judge.confirm(chosen)
+        # If the time ends before `settle` does, a choice that an answer has refuted must not be reported.
+        self.choices.settled = [one for one in self.choices.settled if one in stands or one not in chosen]
+        return stands

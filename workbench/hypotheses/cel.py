@@ -469,7 +469,7 @@ class CelVariant:
         self._made = 0
         self._computed: dict[tuple[int, int, int, int], Valuations] = {}
         self._rounds: dict[int, cel.Formula | None] = {}
-        self._substreams: dict[tuple[int, ...], CelVariant] = {}
+        self._substreams: dict[tuple[bool, tuple[int, ...]], CelVariant] = {}
         self._guard_key: str | None = None  # the attribute of a partition whose UNLESS sees only the events of its key
         self._places: tuple[int, ...] = ()  # for a substream, the positions by which its windows count, if not its own
         self._alive: list[cel.Formula] = []  # keys are identities of formulas, which must not be reused
@@ -1052,13 +1052,14 @@ class CelVariant:
         places = tuple(p for p in range(len(S)) if all(self.same_key(S[p].get(a), S[j].get(a)) for a in names))
         if not places:
             return NONE
-        if places not in self._substreams:
+        own = counts_all, places
+        if own not in self._substreams:
             variant = CelVariant(Stream([S[p] for p in places], S.schema), self.choices, self.budget)
             if counts_all:
                 variant._places = tuple(self._places[p] for p in places) if self._places else places
-            self._substreams[places] = variant
+            self._substreams[own] = variant
         begin = next(n for n, p in enumerate(places) if p >= i)
-        mus = self._substreams[places].meaning(psi, begin, places.index(j), follow)
+        mus = self._substreams[own].meaning(psi, begin, places.index(j), follow)
         return (frozenset((A, places[p]) for A, p in mu) for mu in mus)
 
 
@@ -1190,6 +1191,8 @@ def mark_events(phi: cel.Formula, variable: str, mark: str) -> cel.Formula:
             return cel.In(phi, mark)
         case cel.In(psi, A) if variable == A:
             return cel.In(cel.In(psi, mark), A)
+        case cel.Project(L, psi) if variable in L:
+            return cel.Project(L | {mark}, mark_events(psi, variable, mark))
     below = [mark_events(psi, variable, mark) for psi in children(phi)]
     return rebuilt(phi, below) if below else phi
 

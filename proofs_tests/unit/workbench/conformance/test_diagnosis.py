@@ -42,6 +42,7 @@ from cerify.conformance.defects import (
     shrink_case,
     thinned,
 )
+from cerify.conformance.inquiry import Inquiry
 from cerify.conformance.judgement import Choice, Choices, ChoiceScorer, operators_in, silent_operators
 from cerify.conformance.model import ASKED, Case, CaseResult, Defect, Report
 from cerify.conformance.oracle import Oracle, SecondOpinionIn, second_opinion, stream_of
@@ -760,6 +761,33 @@ def first_of_sequence(case: Case, *_: object) -> CaseResult:
     if not all(part.strip().isalpha() for part in case.query.split(";")):
         return CaseResult(case, "skipped")
     return recorded({"seq": "next-from-left"}, case)
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["in time", "the time ends after the refutation"])
+def test_a_cause_that_a_question_refutes_is_not_reported(late: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine takes the next event in the suite, and answers further questions by the definition."""
+    looks = Inquiry.look_beside
+    by_definition = [False]
+
+    def engine(case: Case, *_: object) -> CaseResult:
+        return recorded({} if by_definition[0] else {"seq": "next-from-left"}, case)
+
+    def look(self: Inquiry, *given: Any) -> None:
+        by_definition[0] = True
+        looks(self, *given)
+        by_definition[0] = False
+
+    def probe(self: Inquiry, *_: object) -> None:
+        self.peeler.watch.stop("stopped after 1 s")
+        self.peeler.watch.check()
+
+    monkeypatch.setattr(Inquiry, "look_beside", look)
+    if late:
+        monkeypatch.setattr(Inquiry, "probe", probe)
+    results = [engine(case) for case in cases() if re.fullmatch(r"[A-Z] ; [A-Z]|[A-Z]", case.query)]
+    failures = [result for result in results if result.outcome == "failed"]
+    assert failures
+    assert not any(defect.causes for defect in defects_behind(Peeler(engine), failures, results))
 
 
 def test_a_cause_has_those_like_it_even_if_the_time_ends_later(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1895,6 +1895,9 @@ def test_a_window_of_events_in_a_partition() -> None:
     S = events("A C B C B", k=[1, 1, 2, 1, 1], l=[1, 2, 1, 2, 1])
     assert found(nested, S, partition="substream") == {(0, 4)}
     assert found(nested, S, partition=whole) == set()
+    S, window = events("A A B B", k=[1, 2, 1, 1]), "((A ; B) WITHIN 2 EVENTS)"
+    assert found(f"(C PARTITION BY [k]) OR ({window} PER KEY [k])", S, partition=whole) == {(0, 2)}
+    assert found(f"(C PER KEY [k]) OR ({window} PARTITION BY [k])", S, partition=whole) == set()
 
 
 @pytest.mark.parametrize(
@@ -1904,6 +1907,7 @@ def test_a_window_of_events_in_a_partition() -> None:
         ("A ; (B FILTER B.x = 1 OR B.x = 2)", "A0 B0 B1", {(0, 2)}, set()),
         ("((A ; B) FILTER A.x < B.x) ; B", "A0 B1 B0", {(0, 1, 2)}, {(0, 1, 2)}),
         ("A ; (A FILTER A.x = 1 OR A.x = 2)", "A0 A1", {(0, 1)}, {(0, 1)}),  # the condition is on the second A alone
+        ("(PROJECT[A](A ; B) ; B) FILTER A.x = 5 OR A.x = 6", "A1 B1 B2", set(), set()),  # A passes PROJECT
     ],
 )
 def test_conditions_that_no_step_has(query: str, stream: str, step: Events, only: Events) -> None:
